@@ -1,0 +1,107 @@
+"""What a model can ask the server to do besides calling tools: send a code, bring in a person, forget who it is.
+
+Each action leaves its row before anything is promised, and repeating it for the same run changes nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from agent.llm.base import Step, StepResult
+from agent.models import Conversation, Run
+from agent.runs import handoff_tell
+from prescriptions import handoffs, identity
+from prescriptions.errors import IdentityLimited, PatientNotFound
+from prescriptions.models import Handoff
+from agent.storefacts import branches_all, store_described, store_nearest
+from stores.geo import Point
+from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
+
+REASONS: Final = frozenset({"customer_asked", "not_understood", "identity_failed", "refill", "extra_dose", "unverifiable"})
+
+
+def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Starts proving who asks: a code to the contact on file (policy `otp`), or at once (policy `identifier`)."""
+    conversation = run.conversation
+    identifier = str(arguments.get("identifier", ""))[:254]
+    if settings.CHAT_IDENTITY == "identifier":
+        try:
+            patient = identity.identifier_accept(
+                conversation_id=conversation.pk, identifier=identifier, address=address
+            )
+        except PatientNotFound:
+            return {"verified": False, "found": False}
+        with transaction.atomic():
+            Conversation.objects.filter(pk=conversation.pk).update(patient=patient, verified_at=timezone.now())
+        return {"verified": True}
+    try:
+        started = identity.challenge_start(
+            conversation_id=conversation.pk,
+            identifier=identifier,
+            address=address,
+            run_key=str(run.pk),
+            language=conversation.language,
+        )
+    except IdentityLimited:
+        return {"verified": False, "limited": True}
+    return {"verified": False, "expires_at": started.expires_at.isoformat()}
+
+
+def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Brings in a person: the row with its number, or the one that this conversation has open already."""
+    reason = str(arguments.get("reason", "customer_asked"))
+    conversation = run.conversation
+    with transaction.atomic():
+        is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
+        existing = is_open.exclude(run_key=str(run.pk)).order_by("-pk").first()
+        if existing:
+            return {"number": existing.number, "again": True}
+        opened = handoffs.handoff_open(
+            conversation_id=conversation.pk,
+            reason=reason if reason in REASONS else "customer_asked",
+            run_key=str(run.pk),
+            language=conversation.language,
+            patient=conversation.patient,
+        )
+        handoff_tell(conversation.pk, opened.number, run)
+    return {"number": opened.number, "again": False}
+
+
+def identity_forget(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Ends the proof of who asks: the next patient question needs a new code."""
+    Conversation.objects.filter(pk=run.conversation_id).update(patient=None, verified_at=None)
+    return {}
+
+
+def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Facts of a store, of a city's branches, or of all branches: hours, phone, address."""
+    query = str(arguments.get("query") or "")
+    place = place_find(query) if query else None
+    if isinstance(place, UnservedPlace):
+        nearest = None
+        if place.locality:
+            nearest = store_nearest(Point(place.locality.lat, place.locality.lng))
+        return {"stores": [], "unserved": place.name, "nearest": nearest}
+    if isinstance(place, StorePlace):
+        stores = [place.store]
+    elif isinstance(place, CityPlace):
+        stores = place.stores
+    else:
+        stores = list(branches_all())
+    return {"stores": [store_described(store) for store in stores]}
+
+
+ACTIONS: Final[Mapping[str, Callable[[Run, Mapping[str, Any], str], dict[str, Any]]]] = {
+    "identity.code": identity_code,
+    "store.info": store_info,
+    "identity.forget": identity_forget,
+    "handoff.open": handoff_open,
+}
+
+
+def action_run(run: Run, step: Step, address: str) -> StepResult:
+    """Carries out one action and returns what came of it."""
+    return StepResult(step, ok=True, result=ACTIONS[step.name](run, step.arguments, address))

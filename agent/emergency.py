@@ -1,0 +1,238 @@
+"""Emergencies in a customer's message, found by words alone, before any model or tool is asked.
+
+A hit is a phrase of the lexicon that tells of danger. It counts unless the sentence only talks about a subject ("is
+chest pain a listed side effect?"), denies it ("no chest pain") or remembers it ("had a stroke in 2019"). When in doubt a
+hit counts: a surplus telephone number costs less than a missing one.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import lru_cache
+from typing import Final
+
+from agent.lexicon import Lexicon, Sentence, Span
+
+_TYPO_FROM: Final = 7  # shorter words have too many honest neighbours
+_PERSON_REACH: Final = 5
+_THING_REACH: Final = 2
+_NUMBER_REACH: Final = 4
+_SHORT_MESSAGE: Final = 4
+_MANY_UNITS: Final = 6  # at this many at once a number needs no "too"
+_MANY_MILLIGRAMS: Final = 4000
+_NUMBER_WORDS: Final = {
+    word: number
+    for number, forms in {
+        6: "six שש שישה ששה",
+        7: "seven שבע שבעה",
+        8: "eight שמונה",
+        9: "nine תשע תשעה",
+        10: "ten עשר עשרה десять عشر عشرة",
+        12: "twelve dozen תריסר",
+        15: "fifteen חמישעשרה",
+        20: "twenty עשרימ двадцать عشرين",
+        30: "thirty שלושימ тридцать ثلاثين",
+        40: "forty ארבעימ",
+        50: "fifty חמישימ",
+        60: "sixty",
+        100: "hundred מאה",
+    }.items()
+    for word in forms.split()
+}
+
+_MILLIGRAMS: Final = frozenset(("mg", "milligram", "milligrams", "מג", "מיליגרמ", "мг", "ملغ", "مغ"))
+
+
+class Emergency(StrEnum):
+    """What kind of help comes first."""
+
+    MEDICAL = "MEDICAL"
+    POISONING = "POISONING"
+    SELF_HARM = "SELF_HARM"
+    EXTRA_DOSE = "EXTRA_DOSE"
+
+
+@lru_cache(maxsize=1)
+def _lexicon() -> Lexicon:
+    return Lexicon.load("emergency", typo_from=_TYPO_FROM)
+
+
+def _inside(place: int, spans: frozenset[Span]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+def _negated(sentence: Sentence, hit: Span) -> bool:
+    """Return whether "no", "not" or "without" stands before the hit, at most "any" or the like between."""
+    ends = {hit[0]} | {start for start, end in sentence.spans("filler") if end == hit[0]}
+    return any(end in ends and start < hit[0] for start, end in sentence.spans("not"))
+
+
+def _followed_by(sentence: Sentence, hit: Span, concept: str) -> bool:
+    return any(start == hit[1] for start, _ in sentence.spans(concept))
+
+
+def _personal(sentence: Sentence, hit: Span) -> bool:
+    """Return whether somebody has it: a person named shortly before the hit, with no talk of a subject between."""
+    frames = sentence.spans("frame")
+    hypothetical = sentence.spans("if_")
+    for start, end in sentence.spans("person"):
+        if not hit[0] - _PERSON_REACH <= end <= hit[1] or _inside(start, frames):
+            continue
+        if any(frame_end == start for _, frame_end in frames | hypothetical):
+            continue  # "if I get…", "can cause my…"
+        if not any(end <= frame_start < hit[0] for frame_start, _ in frames):
+            return True
+    return False
+
+
+def _about_a_subject(sentence: Sentence, hit: Span, *, anywhere: bool) -> bool:
+    """Return whether the sentence asks about the thing instead of telling that it happens."""
+    if anywhere and _followed_by(sentence, hit, "topic_after"):
+        return True
+    hypothetical = sentence.spans("if_")
+    if any(hit[0] < start < hit[1] for start, _ in hypothetical):
+        return True
+    frames = sentence.spans("frame") | hypothetical
+    outside = [f for f in frames if not (hit[0] <= f[0] and f[1] <= hit[1])]
+    if not any(anywhere or start < hit[0] for start, _ in outside):
+        return False
+    return not _personal(sentence, hit)
+
+
+def _state(sentence: Sentence, hit: Span) -> bool:
+    """A bodily state in the words of somebody who sees it: only a question that leads up to it takes it back."""
+    return not _about_a_subject(sentence, hit, anywhere=False) and not _negated(sentence, hit)
+
+
+def _condition(sentence: Sentence, hit: Span) -> bool:
+    """A symptom that leaflets name too: a question anywhere in the sentence takes it back, unless it is somebody's."""
+    return not _about_a_subject(sentence, hit, anywhere=True) and not _negated(sentence, hit)
+
+
+def _past(sentence: Sentence) -> bool:
+    """Return whether the sentence looks back further than hours."""
+    return sentence.has("ago") and not sentence.has("recent")
+
+
+def _alive(sentence: Sentence, hit: Span) -> bool:
+    """A state of somebody: an app that does not respond or a box that collapsed needs no ambulance."""
+    things = [end for _, end in sentence.spans("machine") if hit[0] - _THING_REACH <= end <= hit[1]]
+    people = [end for _, end in sentence.spans("person") if end <= hit[1]]
+    if things and max(things) > max(people, default=0):
+        return False
+    return _state(sentence, hit)
+
+
+def _current(sentence: Sentence, hit: Span) -> bool:
+    """A condition that people also have had: it must not lie in the past."""
+    return _condition(sentence, hit) and not _past(sentence)
+
+
+def _event(sentence: Sentence, hit: Span) -> bool:
+    """Something that was done: "if", a question that leads up to it, or "did not" takes it back."""
+    done = sentence.spans("took") | sentence.spans("swallowed") | sentence.spans("dosed")
+    undone = any(
+        end == start for _, end in sentence.spans("not") for start, _ in done if hit[0] <= start < hit[1]
+    )
+    return not undone and _state(sentence, hit)
+
+
+def _stated(sentence: Sentence, hit: Span) -> bool:
+    """A wish or plan: it counts however it is wrapped, unless denied or asked about as a leaflet's subject."""
+    return not _negated(sentence, hit) and not (
+        sentence.has("suicide_topic") and _about_a_subject(sentence, hit, anywhere=True)
+    )
+
+
+def _always(sentence: Sentence, hit: Span) -> bool:
+    return True
+
+
+Check = Callable[[Sentence, Span], bool]
+
+# Kind, concept, how it may be taken back, concepts that rule it out in the same sentence.
+_RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
+    (Emergency.POISONING, "overdose_event", _event, ("ago",)),
+    (Emergency.POISONING, "swallowed_many", _event, ("goods", "one_too_many")),
+    (Emergency.POISONING, "child_swallowed", _event, ()),
+    (Emergency.POISONING, "caustic_event", _event, ()),
+    (Emergency.POISONING, "poisoned", _current, ("food",)),
+    (Emergency.SELF_HARM, "suicide_intent", _stated, ()),
+    (Emergency.SELF_HARM, "lethal", _always, ("lethal_not",)),
+    (Emergency.MEDICAL, "no_breath", _alive, ("nose",)),
+    (Emergency.MEDICAL, "breath_topic", _condition, ("nose",)),
+    (Emergency.MEDICAL, "unconscious", _alive, ("ago",)),
+    (Emergency.MEDICAL, "fit", _current, ("harmless_fit",)),
+    (Emergency.MEDICAL, "seizing", _alive, ("ago",)),
+    (Emergency.MEDICAL, "chest_pain", _condition, ()),
+    (Emergency.MEDICAL, "allergic", _condition, ("ago",)),
+    (Emergency.MEDICAL, "used_epipen", _event, ("ago",)),
+    (Emergency.MEDICAL, "attack_now", _current, ()),
+    (Emergency.MEDICAL, "stroke_sign", _condition, ("ago",)),
+    (Emergency.MEDICAL, "severe_bleeding", _condition, ()),
+    (Emergency.MEDICAL, "ambulance", _state, ()),
+    (Emergency.MEDICAL, "dying", _state, ("not_dying",)),
+    (Emergency.MEDICAL, "bite", _state, ("ago",)),
+    (Emergency.MEDICAL, "drowning", _state, ()),
+    (Emergency.EXTRA_DOSE, "extra_dose", _event, ("goods", "paper", "ago", "regimen")),
+)
+# A name of a danger alone ("stroke!", "overdose help") is taken for a call.
+_BARE: Final = (
+    (Emergency.MEDICAL, "attack"),
+    (Emergency.POISONING, "bare_overdose"),
+    (Emergency.SELF_HARM, "suicide_topic"),
+)
+
+
+def _number(word: str) -> float:
+    if word[0].isdigit():
+        try:
+            return float(word)
+        except ValueError:
+            return 0
+    return _NUMBER_WORDS.get(word, 0)
+
+
+def _swallowed_number(sentence: Sentence) -> bool:
+    """Return whether at least _MANY_UNITS of something were taken: "took 20 pills", "בלעתי 15 אקמול"."""
+    words = sentence.words
+    strengths = {start for start, _ in sentence.spans("not_pills")}
+    pills = {start for start, _ in sentence.spans("pills")}
+    clock = {end for _, end in sentence.spans("clock")}
+    had = sentence.spans("had")
+    for verb in sentence.spans("took") | had:
+        for place in range(verb[1], min(verb[1] + _NUMBER_REACH, len(words) - 1)):
+            number = _number(words[place])
+            if words[place + 1] in _MILLIGRAMS and number >= _MANY_MILLIGRAMS:
+                return True
+            if number < _MANY_UNITS or place in clock or place + 1 in strengths:
+                continue
+            # One has had ten of many things; only pills are meant here.
+            if (verb not in had or place + 1 in pills) and _state(sentence, (verb[0], place + 1)):
+                return True
+    return False
+
+
+def detect_all(text: str) -> list[Emergency]:
+    """Return every kind of emergency in the message, in the order in which help is needed."""
+    sentences = _lexicon().read(text)
+    found: set[Emergency] = set()
+    for sentence in sentences:
+        for kind, concept, check, ruled_out in _RULES:
+            if kind in found or any(_past(sentence) if c == "ago" else sentence.has(c) for c in ruled_out):
+                continue
+            if any(check(sentence, hit) for hit in sentence.spans(concept)):
+                found.add(kind)
+        if not sentence.has("goods") and _swallowed_number(sentence):
+            found.add(Emergency.POISONING)
+    if not found and sum(len(sentence.words) for sentence in sentences) <= _SHORT_MESSAGE:
+        for kind, concept in _BARE:
+            for sentence in sentences:
+                if any(_current(sentence, hit) for hit in sentence.spans(concept)):
+                    found.add(kind)
+    order = (Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL, Emergency.EXTRA_DOSE)
+    return [kind for kind in order if kind in found]
+
+
+def detect(text: str) -> Emergency | None:
+    """Return the kind of emergency that comes first in the message, or None."""
+    return next(iter(detect_all(text)), None)

@@ -1,0 +1,249 @@
+"""Every number in an answer must come from somewhere: finds the ones that come from nowhere.
+
+Numbers are compared in a canonical form: "1,000" and "1000.0" are `1000`; a date is `date:2026-01-15`, a time of day
+`time:20:00`, a phone `tel:35551234` (without country code and trunk zero), a distance `km:1.234`, the length of a list
+`count:3`. Dates, times and phones are units: 20:00 proves "8 pm", but not twenty tablets. The canonical form can be stored
+and read again as evidence. Numbers spelled as words are not looked at.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from typing import Final
+
+_EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_HE_MONTHS: Final = (
+    *("ינואר", "פברואר", "מרץ", "אפריל", "מאי", "יוני"),
+    *("יולי", "אוגוסט", "ספטמבר", "אוקטובר", "נובמבר", "דצמבר"),
+)
+_MONTH: Final = rf"(?:{'|'.join(_EN_MONTHS)})[a-z]*\.?|[בל]?(?:{'|'.join(_HE_MONTHS)}|מרס)"
+_MERIDIEM: Final = r"[ap]\.?m\b\.?"
+
+# In this order: a date is no phone, a phone is no range, and so on down to a plain number.
+_TOKEN: Final = re.compile(
+    rf"""
+    (?P<stored>\b(?:(?:tel|km|count):[\d.]+|time:\d\d:\d\d|date:\d\d-\d\d\b(?!-)))
+  | (?P<iso>(?<!\d)\d{{4}}-\d\d-\d\d)(?:[T ](?P<isotime>\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)
+  | (?P<dmy>(?<![\d.])\d{{1,2}}(?P<sep>[./-])\d{{1,2}}(?P=sep)(?:\d{{4}}|\d\d)(?!\d))
+  | (?P<tel>(?<![\w.])(?:\+\d{{1,3}}[ -]?\(?\d{{1,3}}\)?[ -]?\d{{3}}[ -]?\d{{3,4}}|\(?0\d{{1,2}}\)?[ -]?\d{{3}}[ -]?\d{{4}}
+      |1[ -]?[78]00[ -]?\d{{3}}[ -]?\d{{3}})(?!\d))
+  | (?P<named>(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})(?:,?\s(?P<year>\d{{4}}))?(?!\w)
+      |\b(?P<month2>{_MONTH})\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s(?P<year2>\d{{4}}))?(?!\d))
+  | (?P<time>(?<![\d:])\d{{1,2}}:\d\d(?::\d\d)?(?:\s?{_MERIDIEM})?|(?<![\d.])\d{{1,2}}\s?{_MERIDIEM})
+  | (?P<dm>(?<![\d./])\d{{1,2}}/\d{{1,2}}(?![\d/]))
+  | (?P<number>\d+(?:,\d{{3}})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)?)
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_KM_AFTER: Final = re.compile(r"\s?[-–]?\s?(?:km\b|kms\b|kilomet|קמ|ק[\"״''׳`]+מ|ק״מ|קילומטר)", re.IGNORECASE)
+_KM_KEY: Final = re.compile(r"(?:^|_)km(?:$|_)|distance|kilomet", re.IGNORECASE)
+_POSITION_BEFORE: Final = re.compile(
+    r"(?:#|\b(?:option|number|no\.?|item|choice)|אפשרות|מספר|פריט|מס['׳]?)\s?$", re.IGNORECASE
+)
+_CANONICAL: Final = re.compile(r"(?:(?:date|time|tel|km|count):)?[\d.:-]+")
+_LIST_MARKER: Final = re.compile(r"^[ \t]*[*_]{0,2}(\d{1,2})[.)](?=\s)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A number as it was written, and every canonical reading of it."""
+
+    written: str
+    readings: tuple[str, ...]
+    parts: tuple[str, ...] = ()  # what it may be taken for when no reading is known: 1/2 as 1 and 2
+    start: int = 0
+    end: int = 0
+
+
+def _plain(text: str) -> str:
+    """Return a number without thousands separators and needless zeros."""
+    if re.fullmatch(r"\d+(?:,\d{3})+(?:\.\d+)?", text) and not text.startswith("0"):
+        text = text.replace(",", "")
+    try:
+        number = Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        return text
+    return format(number.normalize(), "f")
+
+
+def _days(first: int, second: int, year: int | None) -> tuple[str, ...]:
+    """Return both readings of day/month, as far as the calendar has them."""
+    found = []
+    for day, month in ((first, second), (second, first)):
+        try:
+            valid = date(year or 2000, month, day)  # 2000 is a leap year: 29 February passes
+        except ValueError:
+            continue
+        found.append(f"date:{valid.isoformat()}" if year else f"date:{valid:%m-%d}")
+    return tuple(dict.fromkeys(found))
+
+
+def _tel(text: str) -> str:
+    digits = re.sub(r"\D", "", text)
+    digits = digits[3:] if digits.startswith("972") and len(digits) >= 11 else digits
+    return f"tel:{digits.lstrip('0')}"
+
+
+def _time(text: str) -> tuple[str, ...]:
+    hour, _, rest = re.sub(r"[^\d:]", "", text).partition(":")
+    hours, minutes = int(hour), int(rest[:2] or 0)
+    mark = re.search(r"([ap])\.?m", text, re.IGNORECASE)
+    if mark:
+        hours = hours % 12 + (12 if mark[1].lower() == "p" else 0)
+    return (f"time:{hours:02}:{minutes:02}",)
+
+
+def _month(name: str) -> int:
+    name = name.casefold().rstrip(".")
+    for months in (_EN_MONTHS, _HE_MONTHS):
+        for number, known in enumerate(months, 1):
+            if name.startswith(known) or name[1:].startswith(known):
+                return number
+    return 3  # מרס, the other spelling of March
+
+
+def _scan(text: str) -> Iterator[_Found]:
+    """Find the numbers of a text. Digits of all scripts and glued characters (½) are read as plain digits."""
+    for m in _TOKEN.finditer(text):
+        readings: tuple[str, ...]
+        parts: tuple[str, ...] = ()
+        if m["stored"]:
+            readings = (m["stored"],)
+        elif m["iso"]:
+            readings = (f"date:{m['iso']}", *((f"time:{m['isotime']}",) if m["isotime"] else ()))
+        elif m["dmy"]:
+            first, second, last = (int(part) for part in m["dmy"].split(m["sep"]))
+            readings = _days(first, second, last if last > 99 else 2000 + last)
+        elif m["tel"]:
+            readings = (_tel(m["tel"]),)
+        elif m["named"]:
+            year = m["year"] or m["year2"]
+            day, month = int(m["day"] or m["day2"]), _month(m["month"] or m["month2"])
+            readings = (f"date:{year}-{month:02}-{day:02}" if year else f"date:{month:02}-{day:02}",)
+        elif m["time"]:
+            readings = _time(m["time"])
+        elif m["dm"]:
+            first, second = (int(part) for part in m["dm"].split("/"))
+            readings, parts = _days(first, second, None), (str(first), str(second))
+        else:
+            readings = (_plain(m["number"]),)
+        yield _Found(m.group().strip(), readings, parts, m.start(), m.end())
+
+
+def _normal(text: str) -> str:
+    """Return the text with digits, fractions and blanks in their plain form and direction marks gone."""
+    text = unicodedata.normalize("NFKC", text).replace("\u2044", "/")
+    chars = (char for char in text if unicodedata.category(char) != "Cf")
+    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in chars)
+
+
+def _in_text(text: str) -> Iterator[str]:
+    text = _normal(text)
+    for found in _scan(text):
+        yield from found.readings
+        yield from found.parts
+        if _KM_AFTER.match(text, found.end):
+            yield from (f"km:{reading}" for reading in found.readings)
+
+
+def _walk(value: object, key: str = "") -> Iterator[str]:
+    if value is None or isinstance(value, bool):
+        return
+    if isinstance(value, str):
+        yield from _in_text(value)
+    elif isinstance(value, int | float | Decimal):
+        number = (
+            _plain(str(value)) if not isinstance(value, float) else _plain(format(Decimal(repr(value)), "f"))
+        )
+        yield number.lstrip("-")
+        if _KM_KEY.search(key):
+            yield f"km:{number.lstrip('-')}"
+    elif isinstance(value, date | datetime | time):
+        yield from _in_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _in_text(str(name))
+            yield from _walk(item, str(name))
+    elif isinstance(value, Iterable):
+        items = list(value)
+        # Numbers that were stored as evidence are a list of ours, not of items that were shown.
+        if not items or not all(isinstance(item, str) and _CANONICAL.fullmatch(item) for item in items):
+            yield f"count:{len(items)}"
+        for item in items:
+            yield from _walk(item, key)
+    else:
+        yield from _in_text(str(value))
+
+
+def numbers_in(value: object) -> list[str]:
+    """Return the canonical numbers of a tool's result, sorted, for storing as evidence."""
+    return sorted(set(_walk(value)))
+
+
+def _known(numbers: Iterable[str]) -> set[str]:
+    """Return the numbers with everything that each of them proves."""
+    known = set(numbers)
+    for number in list(known):
+        kind, _, rest = number.rpartition(":") if not number.startswith("time:") else ("time", ":", "")
+        if kind == "date" and len(rest) == len("2026-01-15"):
+            year, month, day = rest.split("-")
+            known |= {f"date:{month}-{day}", year, str(int(month)), str(int(day))}
+        elif kind == "km":
+            distance = Decimal(rest)
+            for step in (Decimal(1), Decimal("0.1")):
+                for rounding in (ROUND_HALF_UP, ROUND_HALF_EVEN):
+                    known.add(f"km:{_plain(str(distance.quantize(step, rounding)))}")
+    return known
+
+
+def _markers(text: str) -> set[int]:
+    """Return the places of list markers that count up from 1; any other number at a line's start proves itself."""
+    places, expected = set(), 1
+    for marker in _LIST_MARKER.finditer(text):
+        number = int(marker[1])
+        if number == 1:
+            expected = 1  # a second list
+        if number == expected:
+            places.add(marker.start(1))
+            expected += 1
+    return places
+
+
+def ungrounded_numbers(answer: str, *, evidence: Iterable[object], allowed: Iterable[str] = ()) -> list[str]:
+    """Return the numbers of an answer that nothing proves, as they were written, in their order.
+
+    `evidence` are tool results (nested dicts, lists, texts, numbers) or lists from `numbers_in`; `allowed` are
+    texts whose numbers are fine too: configured contacts, the customer's own words. The length of a list in the
+    evidence proves a count, and with "option", "number" or "#" before it any position up to it.
+    """
+    sources = list(evidence)
+    proofs = {number for source in sources for number in _walk(source)}
+    lengths = {int(number[6:]) for number in proofs if number.startswith("count:")}
+    known = _known(proofs | {number for text in allowed for number in _in_text(text)})
+    known |= {str(length) for length in lengths}
+    longest = max(lengths, default=0)
+
+    text = _normal(answer)
+    markers = _markers(text)
+    missing = []
+    for found in _scan(text):
+        if found.start in markers:
+            continue
+        if any(reading in known for reading in found.readings):
+            continue
+        if found.parts and all(part in known for part in found.parts):
+            continue
+        if _KM_AFTER.match(text, found.end) and any(f"km:{reading}" in known for reading in found.readings):
+            continue
+        position = found.readings[0] if found.readings else ""
+        if (
+            position.isdigit()
+            and 1 <= int(position) <= longest
+            and _POSITION_BEFORE.search(text, 0, found.start)
+        ):
+            continue
+        missing.append(found.written)
+    return missing

@@ -1,0 +1,203 @@
+"""Concept lexicons: which ideas a message mentions and where, read from a YAML file beside this module.
+
+A concept is a list of phrases. In a phrase a word stands for itself (with Hebrew or Arabic prefix letters, and one
+typo where the lexicon allows it), `word*` for every word that starts so, `=word` for exactly that word, `a_b` for two words
+in a row, `<name>` for another concept, `a|b` for either, `..` for up to three other words and `...` for up to seven.
+`#` is any number.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from pharmacy_site.lib.text import deletions, fold, hebrew_stems, one_typo
+
+Span = tuple[int, int]  # first word, word after the last one
+
+_GAPS: Final = {"..": 3, "...": 7}
+# A full stop between two digits is a decimal point and ends no sentence.
+_SENTENCE: Final = re.compile(r"(?<!\d)[.…]+|[.…]+(?!\d)|[!?;؟\n]+")
+_ARABIC_PREFIX: Final = re.compile(r"^(?:و|ف)?(?:ب|ل|ك)?(?:ال|ل)?(?=\w{3})")
+_ARABIC: Final = re.compile(r"[\u0621-\u064a]")
+_SHORTEST_PREFIX: Final = 2
+
+
+@dataclass(frozen=True)
+class _Element:
+    """One place of a phrase: any of some words, of other concepts' spans, or of runs of words, after a gap."""
+
+    gap: int
+    words: tuple[str, ...]
+    concepts: tuple[str, ...]
+    runs: "tuple[_Phrase, ...]"
+
+
+_Phrase = tuple[_Element, ...]
+
+
+def _word(text: str) -> str:
+    """Return a lexicon word in the folded form of messages, with its marks kept."""
+    if text == "#":
+        return text
+    folded = fold(text)
+    if not folded or " " in folded:
+        raise ValueError(f"a lexicon word must be one word: {text!r}")
+    return ("=" if text.startswith("=") else "") + folded + ("*" if text.endswith("*") else "")
+
+
+def _element(part: str, gap: int) -> _Element:
+    names, runs, single = [], [], []
+    for choice in part.split("|"):
+        if choice.startswith("<"):
+            names.append(choice.strip("<>"))
+        elif "_" in choice:
+            runs.append(_phrase(choice.replace("_", " ")))
+        else:
+            single.append(_word(choice))
+    return _Element(gap, tuple(single), tuple(names), tuple(runs))
+
+
+def _phrase(text: str) -> _Phrase:
+    elements, gap = [], 0
+    for part in text.split():
+        if part in _GAPS:
+            gap = _GAPS[part]
+        else:
+            elements.append(_element(part, gap))
+            gap = 0
+    return tuple(elements)
+
+
+def _elements(phrases: Iterable[_Phrase]) -> Iterator[_Element]:
+    for phrase in phrases:
+        for element in phrase:
+            yield element
+            yield from _elements(element.runs)
+
+
+@dataclass
+class Sentence:
+    """One sentence of a message, its folded words, and where each concept occurs in it."""
+
+    words: list[str]
+    asks: bool
+    _phrases: Mapping[str, tuple[_Phrase, ...]]
+    _places: Mapping[str, set[int]]
+    _known: dict[str, frozenset[Span]] = field(default_factory=dict)
+
+    def spans(self, concept: str) -> frozenset[Span]:
+        """Return where the concept occurs; an unknown concept is a KeyError, so that a misspelt name is found."""
+        if concept not in self._known:
+            self._known[concept] = frozenset()  # a concept that refers to itself finds nothing
+            found: set[Span] = set()
+            for phrase in self._phrases[concept]:
+                found |= self._phrase_spans(phrase)
+            self._known[concept] = frozenset(found)
+        return self._known[concept]
+
+    def _phrase_spans(self, phrase: _Phrase) -> set[Span]:
+        current = self._element_spans(phrase[0])
+        for element in phrase[1:]:
+            if not current:
+                break
+            nexts = self._element_spans(element)
+            current = {(a, d) for a, b in current for c, d in nexts if b <= c <= b + element.gap}
+        return current
+
+    def _element_spans(self, element: _Element) -> set[Span]:
+        found = {(place, place + 1) for word in element.words for place in self._places.get(word, ())}
+        for concept in element.concepts:
+            found |= self.spans(concept)
+        for run in element.runs:
+            found |= self._phrase_spans(run)
+        return found
+
+    def has(self, *concepts: str) -> bool:
+        """Return whether any of the concepts occurs."""
+        return any(self.spans(concept) for concept in concepts)
+
+
+class Lexicon:
+    """The concepts of one YAML file, ready to be looked for in messages."""
+
+    def __init__(self, concepts: Mapping[str, Iterable[str]], *, typo_from: int = 0) -> None:
+        self._phrases = {
+            name: tuple(_phrase(str(text)) for text in phrases) for name, phrases in concepts.items()
+        }
+        elements = [element for phrases in self._phrases.values() for element in _elements(phrases)]
+        for name in {name for element in elements for name in element.concepts}:
+            if name not in self._phrases:
+                raise ValueError(f"the lexicon has no concept {name!r}")
+        words = {word for element in elements for word in element.words}
+        self._exact = {word[1:] for word in words if word.startswith("=")}
+        self._whole = {word for word in words if not word.startswith("=") and not word.endswith("*")}
+        self._starts: dict[str, list[str]] = defaultdict(list)
+        for word in words:
+            if word.endswith("*"):
+                if len(word) <= _SHORTEST_PREFIX:
+                    raise ValueError(f"too short a beginning: {word!r}")
+                self._starts[word[:_SHORTEST_PREFIX]].append(word[:-1])
+        self._typo_from = typo_from
+        self._near: dict[str, list[str]] = defaultdict(list)
+        if typo_from:
+            for word in self._whole:
+                if len(word) >= typo_from:
+                    for key in (word, *deletions(word)):
+                        self._near[key].append(word)
+
+    @classmethod
+    def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
+        """Return the lexicon in `<name>.yaml` beside this module."""
+        text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
+        return cls(yaml.safe_load(text), typo_from=typo_from)
+
+    def read(self, text: str) -> list[Sentence]:
+        """Return the sentences of a message, each ready to be asked for concepts."""
+        sentences, start = [], 0
+        for mark in [*_SENTENCE.finditer(text), None]:
+            part = text[start : mark.start()] if mark else text[start:]
+            asks = bool(mark and ("?" in mark.group() or "؟" in mark.group()))
+            start = mark.end() if mark else start
+            if words := fold(part).split():
+                sentences.append(self.sentence(words, asks=asks))
+        return sentences
+
+    def sentence(self, words: list[str], *, asks: bool) -> Sentence:
+        """Return one sentence of folded words."""
+        places: dict[str, set[int]] = defaultdict(set)
+        for place, word in enumerate(words):
+            for key in self._keys(word):
+                places[key].add(place)
+        return Sentence(words, asks, self._phrases, places)
+
+    def _keys(self, word: str) -> set[str]:
+        """Return the lexicon's words that this word of a message may stand for."""
+        keys = {f"={word}"} if word in self._exact else set()
+        if word[0].isdigit():
+            keys.add("#")
+        readings = _readings(word)
+        for reading in readings:
+            if reading in self._whole:
+                keys.add(reading)
+            keys.update(
+                f"{s}*" for s in self._starts.get(reading[:_SHORTEST_PREFIX], ()) if reading.startswith(s)
+            )
+        # A word that is known is no typo of another one.
+        if self._typo_from and not keys and len(word) >= self._typo_from - 1:
+            for key in (word, *deletions(word)):
+                keys.update(near for near in self._near.get(key, ()) if one_typo(near, word))
+        return keys
+
+
+@lru_cache(maxsize=4096)
+def _readings(word: str) -> tuple[str, ...]:
+    if _ARABIC.search(word):
+        bare = _ARABIC_PREFIX.sub("", word)
+        return (word,) if bare == word else (word, bare)
+    return (word, *hebrew_stems(word))

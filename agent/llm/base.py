@@ -1,0 +1,82 @@
+"""What the loop asks of a model: look at the turn so far, then name the next steps or word the answer.
+
+The offline model is one implementation. A model holds no authority: it never sees a code, and what it puts into
+a call about a patient is compared with the server's record of the conversation.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+Language = Literal["en", "he"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """A tool call, or one of the server's own actions (`identity.code`, `handoff.open`), asked for by a model."""
+
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What came of a step: for tools `result` is exactly the contract's output, `evidence` the facts beside it."""
+
+    step: Step
+    ok: bool
+    result: Mapping[str, Any]
+    code: str = ""
+    evidence: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """All that a model knows when it is asked for the next step.
+
+    `text` is the message with secrets masked and without the parts that policy refused (`refused` tells which rule).
+    `state` is what the conversation is about so far; `identifier` is set while the customer's identity is proven.
+    """
+
+    text: str
+    language: Language
+    state: Mapping[str, Any]
+    now: datetime
+    results: Sequence[StepResult] = ()
+    refused: str = ""
+    identifier: str | None = None
+    identity_policy: str = "otp"
+    challenge_open: bool = False
+    code: Mapping[str, Any] = field(default_factory=dict)
+    location: tuple[float, float] | None = None
+    resumed: bool = False
+    patient_id: str | None = None
+    conversation_language: Language = "en"
+    memo: dict[str, Any] = field(default_factory=dict, compare=False)  # a model's own notes within one turn
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A worded answer. `quoted` are leaflet texts that it cites verbatim; `state` replaces the conversation's.
+
+    `fixed` marks the server's own settled sentences (emergencies, codes); no model's answer is.
+    """
+
+    text: str
+    language: Language
+    state: Mapping[str, Any]
+    cards: Sequence[Mapping[str, Any]] = ()
+    suggestions: Sequence[str] = ()
+    quoted: Sequence[str] = ()
+    fixed: bool = False
+
+
+class Model(Protocol):
+    """One interchangeable mind of the loop."""
+
+    name: str
+
+    async def next(self, turn: Turn) -> Sequence[Step] | Reply:
+        """The next steps to run, or the answer. Called again with their results until it answers."""
+        ...

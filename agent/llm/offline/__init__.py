@@ -1,0 +1,208 @@
+"""The offline model: deterministic, English and Hebrew, no network. What every installation without a key gets.
+
+normalise and recognise (`recognise`) → decide (`decide`) → plan (`facts`, `supply`, `patients`, `talk`) → word (`wording`).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from agent import policy
+from agent.database import in_database
+from agent.llm.base import Language, Reply, Step, Turn
+from agent.llm.offline import facts, patients, supply, talk
+from agent.llm.offline.answer import Part, Plan, View, paragraphs
+from agent.llm.offline.decide import LOST, PLAIN_FACTS, REPEATABLE, SURE, Frame, decide
+from agent.llm.offline.recognise import Message, recognise
+from pharmacy_site.lib.text import language_of
+
+PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
+    "info": facts.info,
+    "section": facts.section,
+    "detail": facts.detail,
+    "rx": facts.rx,
+    "price": facts.price,
+    "insurance": facts.insurance,
+    "same": facts.same,
+    "interaction": facts.interaction,
+    "stock": supply.stock,
+    "stock_place": supply.stock_place,
+    "list": supply.category,
+    "equivalent": supply.equivalents,
+    "restock": supply.restock,
+    "hours": talk.branch,
+    "branch": talk.branch,
+    "person": talk.person,
+    "health": talk.health,
+    "which": talk.which,
+    "identify": patients.identify,
+    "prescriptions": patients.prescriptions,
+    "refill_status": patients.refill_status,
+    "refill": patients.refill,
+    "renew": patients.renew,
+    "renew_doctor": patients.renew_doctor,
+    "resend": patients.resend,
+    "logout": patients.logout,
+    **dict.fromkeys(
+        ("greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked"),
+        talk.courtesy,
+    ),
+}
+NEEDS_MEDICINE: Final = frozenset({"info", "section", "detail", "rx", "price", "stock", "stock_place", "equivalent", "restock"})
+REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
+
+
+@dataclass
+class Understood:
+    """What the model made of a message: one live plan per question."""
+
+    view: View
+    frames: tuple[Frame, ...]
+    message: Message
+    parts: list[Part]
+    plan: Plan | None = None
+    place: int = 0
+    seen: int = 0
+
+
+class OfflineModel:
+    """Drives the loop without a language model."""
+
+    name = "offline"
+
+    async def next(self, turn: Turn) -> Sequence[Step] | Reply:
+        """The steps of the current question's plan, or the whole answer when all plans are done."""
+        work: Understood | None = turn.memo.get("understood")
+        if work is None:
+            work = turn.memo["understood"] = await in_database(understand)(turn)
+        return _advance(work, turn)
+
+
+def understand(turn: Turn) -> Understood:
+    """Recognises the message and decides what to do; reads only the indexes of names."""
+    if turn.resumed or (turn.code.get("outcome") == "ok" and turn.state.get("waiting")):
+        waiting = turn.state.get("waiting")
+        frame = Frame.again(waiting) if waiting else Frame("prescriptions", 0.9)
+        # The code went to that person's own contact: whose prescriptions they are is proven now.
+        frame = replace(frame, details={k: v for k, v in frame.details.items() if k != "other_person"})
+        return Understood(View(turn, turn.language), (frame,), Message("", (), ()), [])
+    message = recognise(turn.text)
+    view = View(turn, _language(turn, message))
+    frames = decide(message, turn.state, verified=turn.identifier is not None).frames
+    if turn.refused:
+        return _refused(turn, view, message, frames)
+    first = frames[0] if frames else Frame("unknown", 0.4)
+    if first.intent == "language":
+        view = View(turn, first.details["language"])
+    if first.confidence < LOST or first.intent == "unknown":
+        misses = int(turn.state.get("misses") or 0) + 1
+        return Understood(view, (), message, [talk.unknown(view, misses)])
+    return Understood(view, frames, message, [])
+
+
+def _language(turn: Turn, message: Message) -> Language:
+    """The last message's language; names, numbers and identifiers keep the conversation's."""
+    kept: Language = "he" if turn.conversation_language == "he" else "en"
+    found = language_of(turn.text)
+    if found is None or (found == "en" and message.names_only):
+        return kept
+    return found
+
+
+def _refused(turn: Turn, view: View, message: Message, frames: Sequence[Frame]) -> Understood:
+    """Advice is refused; a plain fact that was asked in a clause of its own is still answered."""
+    medicines = [medicine for frame in frames for medicine in frame.medicines]
+    part = talk.refusal(view, turn.refused, turn.state, medicines)
+    plain: list[Frame] = []
+    if len(message.clauses) > 1:
+        allowed = [clause for clause in message.clauses if policy.check_input(clause.text) == policy.InputVerdict.ANSWER]
+        if allowed and len(allowed) < len(message.clauses):
+            rest = Message(message.text, tuple(clause for clause in allowed if clause.asks or clause.has("stock", "price")), ())
+            found = decide(rest, {**turn.state, "pending": None}, verified=False).frames if rest.clauses else ()
+            plain = [frame for frame in found if frame.intent in PLAIN_FACTS and frame.confidence >= SURE]
+    return Understood(view, tuple(plain), message, [part])
+
+
+def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
+    fresh = list(turn.results[work.seen :])
+    while True:
+        if work.plan is None:
+            if work.place >= len(work.frames):
+                return _reply(work, turn)
+            frame = work.frames[work.place]
+            asked = ask_back(work.view, frame, turn)
+            if asked:
+                work.parts.append(asked)
+                work.place += 1
+                continue
+            work.plan = PLANS[frame.intent](work.view, frame)
+            send: Any = None
+        else:
+            send = fresh
+        try:
+            steps = work.plan.send(send)
+        except StopIteration as done:
+            work.parts.append(done.value)
+            work.plan = None
+            work.place += 1
+            fresh = []
+            continue
+        work.seen = len(turn.results)
+        if steps:
+            return steps
+
+
+def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
+    """The question back when a frame lacks its medicine or is not sure enough."""
+    if frame.intent == "ask_what" or (LOST <= frame.confidence < SURE and frame.medicines and frame.intent == "info"):
+        names = [medicine for medicine in frame.medicines if "id" in medicine]
+        if names:
+            name = view.name(names[0])
+            chips = [view.say(chip, name=name) for chip in ("chip_info", "chip_stock", "chip_rx")]
+            state = {"pending": {"kind": "what", "frame": frame.kept()}, "focus": [dict(names[0])]}
+            return Part(view.say("ask_what", name=name), suggestions=chips, state=state)
+    if frame.intent in NEEDS_MEDICINE and not frame.medicines:
+        pending = {"kind": "medication", "frame": frame.kept()}
+        return Part(view.say("which_medicine"), state={"pending": pending})
+    if frame.intent == "interaction" and len(frame.medicines) < 2 and not frame.details.get("others"):
+        focus = [m for m in turn.state.get("focus", ()) if all(m.get("id") != own.get("id") for own in frame.medicines)]
+        if focus and frame.medicines:
+            return None
+    return None
+
+
+def _reply(work: Understood, turn: Turn) -> Reply:
+    """All parts as one answer, and what the conversation is about from here on."""
+    state: dict[str, Any] = dict(turn.state)
+    before = list(turn.state.get("focus", ()))
+    state["pending"] = None
+    if not (work.parts and "misses" in work.parts[0].state):
+        state["misses"] = 0
+    if "refusals" in state and work.frames:
+        state["refused_with"] = ""
+    for part in work.parts:
+        state |= part.state
+    for frame in work.frames:
+        if frame.intent in REMEMBERED:
+            kept = frame.kept()
+            kept["details"] = {k: v for k, v in kept["details"].items() if k not in ("text", "others")}
+            state["last"] = kept
+        state["intent"] = frame.intent
+    ids = [medicine.get("id") for medicine in state.get("focus", ())]
+    if before and [medicine.get("id") for medicine in before] != ids:
+        state["earlier"] = before
+    cards = [card for part in work.parts for card in part.cards]
+    chips = list(dict.fromkeys(chip for part in work.parts for chip in part.suggestions))
+    return Reply(
+        text=paragraphs(*(part.text for part in work.parts)),
+        language=work.view.language,
+        state={key: value for key, value in state.items() if value not in (None, "", [])},
+        cards=cards[:4],
+        suggestions=chips[:3],
+        quoted=[text for part in work.parts for text in part.quoted],
+    )
+
+
+def without_advice(turn: Turn, verdict: str) -> Turn:
+    """The turn as the model sees it when policy refused the request for advice in it."""
+    return replace(turn, refused=verdict)

@@ -1,0 +1,557 @@
+"""From what a message holds to what the customer wants: frames with a confidence that code computes.
+
+A frame is one question with its medicines, place and details filled in, from the message or from the conversation.
+Below SURE the assistant asks back; below LOST it says that it has not understood.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from agent.llm.offline.recognise import Clause, Medicine, Message
+from stores.places import CityPlace, PlaceMention, StorePlace
+
+SURE: Final = 0.85
+LOST: Final = 0.70
+
+SECTIONS: Final = (
+    "use", "dosage", "minimum_age", "pregnancy", "breastfeeding", "driving",
+    "food_alcohol", "storage", "missed_dose", "side_effects", "warnings", "excipients",
+)  # fmt: skip
+DETAILS: Final = ("ingredient", "strength", "form", "pack")
+# What may still be answered beside a refused request for advice: facts that no advice can hide in.
+PLAIN_FACTS: Final = frozenset({"stock", "stock_place", "price", "rx", "restock", "hours", "branch", "person", "list"})
+# Intents in which a lone further name ("and Nurofen?") asks the same of another medicine.
+REPEATABLE: Final = frozenset(
+    {"info", "section", "stock", "stock_place", "rx", "price", "insurance", "restock", "equivalent", "detail"}
+)
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
+
+Medication = Mapping[str, Any]  # {"id", "en", "he"}, or {"query"} for a name that is not resolved
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One thing the customer wants."""
+
+    intent: str
+    confidence: float
+    medicines: tuple[Medication, ...] = ()
+    place: Mapping[str, Any] | None = None
+    sections: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    assumed: bool = False  # the medicine comes from the conversation, so the answer names it
+
+    def kept(self) -> dict[str, Any]:
+        """The frame as the conversation's state keeps it."""
+        return {
+            "intent": self.intent,
+            "medicines": [dict(medicine) for medicine in self.medicines],
+            "place": dict(self.place) if self.place else None,
+            "sections": list(self.sections),
+            "details": dict(self.details),
+        }
+
+    @staticmethod
+    def again(kept: Mapping[str, Any]) -> "Frame":
+        """A frame from the conversation's state."""
+        return Frame(
+            intent=kept["intent"],
+            confidence=0.95,
+            medicines=tuple(kept.get("medicines", ())),
+            place=kept.get("place"),
+            sections=tuple(kept.get("sections", ())),
+            details=kept.get("details", {}),
+        )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do about a message: its frames, and whether it answered what the assistant had asked."""
+
+    frames: tuple[Frame, ...]
+    answered_pending: bool = False
+
+
+def decide(message: Message, state: Mapping[str, Any], *, verified: bool) -> Decision:
+    """The frames of a message in the light of the conversation so far."""
+    pending = state.get("pending") or {}
+    if pending and (frame := _pending_answer(message, pending, state)):
+        return Decision((frame,), answered_pending=True)
+    if message.contacts:
+        return Decision((_identity_frame(message, state),))
+    frames: list[Frame] = []
+    focus = list(state.get("focus", ()))
+    whole = _joined(message)
+    for clause in [whole] if whole else message.clauses:
+        frame = _clause_frame(clause, state, focus, frames, verified=verified)
+        if frame is None:
+            continue
+        if frame.medicines:
+            focus = [medicine for medicine in frame.medicines if "id" in medicine] or focus
+        frames.append(frame)
+    return Decision(tuple(_distilled(frames)))
+
+
+def place_kept(mention: PlaceMention) -> dict[str, Any]:
+    """A place as the state keeps it: what to pass to a tool and how to call it."""
+    place = mention.place
+    if isinstance(place, StorePlace):
+        store = place.store
+        return {"query": store.name_en, "en": store.name_en, "he": store.name_he or store.name_en, "store": store.pk}
+    if isinstance(place, CityPlace):
+        city = place.locality
+        return {"query": city.name_en, "en": city.name_en, "he": city.name_he or city.name_en, "city": city.slug}
+    if place.locality is not None:
+        town = place.locality
+        return {"query": mention.text, "en": town.name_en, "he": town.name_he or town.name_en, "unserved": True}
+    return {"query": mention.text, "en": mention.text, "he": mention.text, "unserved": True}
+
+
+# -- Answers to what the assistant asked --------------------------------------------------------------------
+def _pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[str, Any]) -> Frame | None:
+    """The frame that was waiting, completed by this message; None when the message is about something else."""
+    clauses = message.clauses
+    kind = pending["kind"]
+    if kind == "identifier" and message.contacts:
+        return _identity_frame(message, state)
+    if not clauses:
+        return None
+    clause = clauses[0]
+    says_yes, says_no = clause.has("yes"), clause.has("no")
+    new_topic = _has_topic(clause)
+    if kind == "offer_person":
+        if says_yes and not clause.medicines and not says_no:
+            return Frame("person", 0.95, details={"reason": pending.get("reason", "not_understood")})
+        if says_no and not new_topic:
+            return Frame("declined", 0.95)
+        return None
+    waiting = Frame.again(pending["frame"])
+    if kind == "which_refill":
+        if clause.has("new_prescription") or _choice(clause, 2) == 1:
+            return replace(waiting, intent="renew_doctor")
+        if clause.has("refill") or _choice(clause, 2) == 0:
+            return replace(waiting, intent="refill_status")
+        return None
+    options = list(pending.get("options", ()))
+    if kind == "which_prescription":
+        if new_topic and not clause.has("refill", "refill_status"):
+            return None
+        row = _prescription_chosen(clause, options)
+        if row is None and says_yes and not says_no and not clause.medicines and len(clause.words) <= 3:
+            return waiting
+        return replace(waiting, details={**waiting.details, "prescription": row}) if row else None
+    if kind == "which_medication":
+        chosen = _chosen(clause, options)
+        if chosen is not None and not (new_topic and not clause.medicines):
+            # Two that are looked at together keep the other one; of two candidates only the chosen one stays.
+            others = waiting.medicines[1:] if waiting.intent in ("interaction", "same") else ()
+            return replace(waiting, medicines=(*others, chosen))
+        if says_yes and len(options) == 1 and not says_no:
+            return replace(waiting, medicines=(options[0],))
+        if clause.has("both") and len(options) <= 3 and options:
+            return replace(waiting, medicines=tuple(options))
+        if says_no and not clause.medicines and not new_topic and not clause.unknown:
+            return Frame("declined_name", 0.95)
+        if says_yes and not new_topic and not clause.medicines and len(clause.words) <= 3:
+            return replace(waiting, intent="which", details={"options": options, "frame": pending["frame"]})
+        if clause.medicines and not new_topic:
+            return replace(waiting, medicines=_medications(clause.medicines))
+        return None
+    if kind == "medication" and clause.medicines and not new_topic:
+        return replace(waiting, medicines=_medications(clause.medicines), place=_place(clause) or waiting.place)
+    if kind == "medication" and clause.unknown and not new_topic:
+        named = ({"query": clause.unknown[0].text},)
+        return replace(waiting, medicines=named, place=_place(clause) or waiting.place, confidence=0.72)
+    if kind == "what" and not clause.medicines:
+        inner = _clause_frame(clause, state, list(waiting.medicines), [], verified=False)
+        if inner and inner.confidence >= SURE and inner.medicines:
+            return inner
+    return None
+
+
+def _has_topic(clause: Clause) -> bool:
+    """Whether a clause asks a question of its own."""
+    topics = (
+        "where", "info", "equivalent", "price", "insurance", "restock", "prescriptions", "refill", "renew",
+        "strong_person", "hours", "phone", "address", "same", "strong_interaction", "other_person", *SECTIONS,
+    )  # fmt: skip
+    return clause.has(*topics) or clause.without("stock", "weak_stock") or _asks_rx(clause)
+
+
+def _choice(clause: Clause, size: int) -> int | None:
+    """Which of `size` shown items a clause points at: by ordinal, number, "last", "former"."""
+    for position, name in enumerate(_ORDINALS[:size]):
+        if clause.has(name):
+            return position
+    if clause.has("last"):
+        return size - 1
+    if clause.has("former"):
+        return 0
+    if len(clause.numbers) == 1 and not clause.strengths and 1 <= clause.numbers[0] <= size and len(clause.words) <= 4:
+        return clause.numbers[0] - 1
+    return None
+
+
+def _chosen(clause: Clause, options: Sequence[Medication]) -> Medication | None:
+    """The option that a clause names, by position, name, strength or form."""
+    position = _choice(clause, len(options))
+    if position is not None:
+        return options[position]
+    named = {choice["id"] for medicine in clause.medicines for choice in medicine.candidates}
+    fitting = [option for option in options if option["id"] in named] if named else list(options)
+    if named and len(fitting) == 1:
+        return fitting[0]
+    for kind, values in (("strength", clause.strengths), ("form", clause.forms)):
+        if values:
+            narrowed = [o for o in fitting if any(_alike(str(o.get(kind, "")), value) for value in values)]
+            fitting = narrowed or fitting
+    if (clause.strengths or clause.forms) and len(fitting) == 1:
+        return fitting[0]
+    if not clause.strengths and len(clause.numbers) == 1:
+        by_number = [o for o in fitting if str(clause.numbers[0]) in str(o.get("strength", "")).split()]
+        if len(by_number) == 1:
+            return by_number[0]
+    return None
+
+
+def _prescription_chosen(clause: Clause, options: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The prescription that a clause points at, by position or by its medicine."""
+    position = _choice(clause, len(options))
+    if position is not None:
+        return options[position]
+    named = {choice["id"] for medicine in clause.medicines for choice in medicine.candidates}
+    fitting = [row for row in options if row["med_id"] in named]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _alike(text: str, value: str) -> bool:
+    hebrew = {"מג": "mg", "מקג": "mcg", "מל": "ml", "גרמ": "g", "מיליגרמ": "mg"}
+    amount, _, unit = value.partition(" ")
+    return f"{amount} {hebrew.get(unit, unit)}".strip() in text or value == text
+
+
+def _identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
+    """An e-mail address or phone number: whose prescriptions are asked for."""
+    waiting = state.get("waiting")
+    details = {"identifier": message.contacts[0]}
+    if waiting:
+        return Frame("identify", 0.95, details={**details, "waiting": waiting})
+    asked = next((clause for clause in message.clauses if clause.has("refill", "refill_status")), None)
+    medicines = _medications(asked.medicines) if asked else ()
+    inner = Frame("refill_status" if asked else "prescriptions", 0.9, medicines=medicines)
+    return Frame("identify", 0.9, details={**details, "waiting": inner.kept()})
+
+
+# -- One clause ---------------------------------------------------------------------------------------------
+def _joined(message: Message) -> Clause | None:
+    """A message whose medicines belong together although a stop stands between ("Warfarin. And ibuprofen. Together?")."""
+    clauses = message.clauses
+    if len(clauses) > 1 and any(clause.has("strong_interaction") for clause in clauses):
+        named = [medicine for clause in clauses for medicine in clause.medicines]
+        if len(named) >= 2 and all(len(clause.medicines) < 2 for clause in clauses):
+            main = next(clause for clause in clauses if clause.has("strong_interaction"))
+            return replace(main, medicines=named)
+    return None
+
+
+def _medications(medicines: Sequence[Medicine], *, distinct: bool = True) -> tuple[Medication, ...]:
+    """The products that mentions stand for; one that may be several keeps its query and candidates."""
+    found: list[Medication] = []
+    for medicine in medicines:
+        one: Medication
+        if len(medicine.candidates) == 1:
+            one = {**medicine.candidates[0], "said": medicine.text}
+        else:
+            one = {"query": medicine.text, "candidates": [dict(option) for option in medicine.candidates]}
+        if not distinct or one.get("id") is None or all(one["id"] != other.get("id") for other in found):
+            found.append(one)
+    return tuple(found)
+
+
+def _place(clause: Clause) -> dict[str, Any] | None:
+    return place_kept(clause.places[0]) if clause.places else None
+
+
+def _asks_rx(clause: Clause) -> bool:
+    """Whether a clause asks if a prescription is needed (and does not just mention one)."""
+    spans = clause.cues.spans("rx")
+    longer = any(end - start > 1 for start, end in spans)
+    words = {clause.words[start] for start, end in spans if end - start == 1}
+    return longer or bool(words & {"otc"}) or (bool(spans) and not clause.has("stock", "my", "prescriptions", "refill"))
+
+
+def _clause_frame(
+    clause: Clause,
+    state: Mapping[str, Any],
+    focus: list[Any],
+    before: Sequence[Frame],
+    *,
+    verified: bool,
+) -> Frame | None:
+    patient = _patient_frame(clause, state)
+    if patient:
+        return patient
+    talk = _talk_frame(clause, state)
+    if talk:
+        return talk
+    return _product_frame(clause, state, focus, before)
+
+
+def _patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
+    """Prescriptions, refills, and the proof of who asks."""
+    medicines = _medications(clause.medicines)
+    other = clause.has("other_person")
+    details = {"other_person": True} if other else {}
+    if clause.has("logout"):
+        return Frame("logout", 0.95)
+    if clause.has("resend") and (state.get("waiting") or state.get("identifier_asked")):
+        return Frame("resend", 0.95)
+    if clause.has("renew"):
+        return Frame("renew", 0.95, medicines=medicines, details=details)
+    if clause.has("refill"):
+        position = _choice(clause, 9)
+        shown = state.get("prescriptions") or []
+        if position is not None and position < len(shown) and not medicines:
+            details = {**details, "prescription": shown[position]}
+        numbered = [number for number in clause.numbers if number in {row["id"] for row in shown}]
+        if not medicines and "prescription" not in details and numbered:
+            details = {**details, "prescription": next(row for row in shown if row["id"] == numbered[0])}
+        asks = clause.has("refill_status") or clause.asks and not clause.has("weak_stock")
+        return Frame("refill_status" if asks else "refill", 0.95, medicines=medicines, details=details)
+    mine = clause.has("prescriptions") or (clause.has("my") and clause.has("rx_word"))
+    if mine and not (medicines and _asks_rx(clause) and not clause.has("my", "prescriptions")):
+        return Frame("prescriptions", 0.95, details=details)
+    if other and clause.has("rx_word", "prescriptions"):
+        return Frame("prescriptions", 0.9, details=details)
+    shown = state.get("prescriptions") or []
+    position = _choice(clause, len(shown)) if shown and state.get("intent") in ("prescriptions", "refill_status") else None
+    if position is not None and not medicines:
+        return Frame("refill_status", 0.9, details={"prescription": shown[position]})
+    return None
+
+
+def _talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
+    """What is about the talk itself."""
+    named = clause.medicines or clause.places or clause.categories
+    if clause.has("english_please"):
+        return Frame("language", 0.95, details={"language": "en"})
+    if clause.has("hebrew_please"):
+        return Frame("language", 0.95, details={"language": "he"})
+    if clause.has("who"):
+        return Frame("who", 0.95)
+    if clause.has("strong_person") and not clause.medicines:
+        return Frame("person", 0.95, details={"reason": "customer_asked"})
+    if named or clause.unknown:
+        return None
+    if clause.has("person") and not clause.has("stock", "hours", *SECTIONS) or (
+        clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
+    ):
+        return Frame("person", 0.9, details={"reason": "customer_asked"})
+    topic = _has_topic(clause) or clause.has("stock", "follow", "it")
+    if clause.has("cancel") and not topic:
+        return Frame("cancelled", 0.95)
+    if clause.has("greeting") and not topic:
+        return Frame("greeting", 0.95)
+    if clause.has("bye") and not topic:
+        return Frame("bye", 0.95)
+    if clause.has("thanks") and not topic:
+        return Frame("thanks", 0.95)
+    if clause.has("help") and not topic:
+        return Frame("help", 0.95)
+    return None
+
+
+def _product_frame(
+    clause: Clause, state: Mapping[str, Any], focus: list[Any], before: Sequence[Frame]
+) -> Frame | None:
+    """Questions about products, stock and branches."""
+    # "Are Acamol and paracetamol the same?" names one product twice.
+    medicines = _medications(clause.medicines, distinct=not clause.has("same"))
+    place = _place(clause)
+    last = state.get("last") or {}
+    details = _details(clause)
+    shown = state.get("shown") or []
+
+    if not medicines and shown:
+        position = _choice(clause, len(shown))
+        if position is not None and (clause.has("it", "follow", "asked_about", *_ORDINALS, "last", "former") or len(clause.words) <= 4):
+            medicines = (shown[position],)
+    if not medicines and clause.unknown and not clause.categories and not (place and focus):
+        medicines = ({"query": clause.unknown[0].text},)
+        if not _has_topic(clause) and not clause.has("stock", "follow", "it", "correction") and len(clause.words) > 3:
+            # A sentence of words that nothing explains and no question that we know: no name.
+            return Frame("unknown", 0.4)
+    intent = _intent(clause, medicines, place)
+    if clause.has("correction") and (medicines or place) and last and intent in (None, "place"):
+        frame = Frame.again(last)
+        frame = replace(frame, medicines=medicines or frame.medicines, place=place or frame.place)
+        if place and frame.intent in ("stock", "info"):
+            frame = replace(frame, intent="stock_place")
+        return frame
+    if intent in ("list", "hours", "branch", "health"):
+        if intent in ("hours", "branch") and place is None and clause.has("it", "where") and last.get("place"):
+            place = last["place"]
+        return Frame(intent, 0.9, medicines=medicines, place=place, details=details)
+    if intent in ("interaction", "same") and len(medicines) == 1:
+        details["others"] = [m for m in focus if m.get("id") != medicines[0].get("id")]
+        if intent == "same":
+            medicines = (*medicines, *details["others"][:1])
+    assumed = False
+    if not medicines:
+        medicines, assumed = _from_talk(clause, state, focus), True
+    if intent is None or intent == "place":
+        return _leaning(clause, state, medicines, place, before, assumed=assumed, details=details)
+    if intent in ("section", "detail") and assumed and not medicines and not clause.asks and not clause.has("it", "info", "leaflet"):
+        return Frame("unknown", 0.6)
+    sections = tuple(name for name in SECTIONS if clause.has(name)) if intent == "section" else ()
+    if sections == ("use",):
+        intent, sections = "info", ()  # what it is for is part of what it is (S0 flow A)
+    confidence = 0.95 if medicines and not assumed else 0.9
+    if not medicines:
+        confidence = 0.8 if not (clause.has("greeting", "thanks") and not clause.asks) else 0.6
+        if intent == "stock" and not clause.without("stock", "weak_stock"):
+            confidence = 0.6
+        if intent == "info" and not clause.without("info", "weak_info"):
+            confidence = 0.6
+    if intent == "stock" and place is None and assumed and last.get("intent") == "stock_place" and not details.get("online"):
+        place = last["place"]
+    if intent == "stock" and place:
+        intent = "stock_place"
+    return Frame(intent, confidence, medicines, place, sections, details, assumed)
+
+
+def _intent(clause: Clause, medicines: Sequence[Medication], place: Mapping[str, Any] | None) -> str | None:
+    """What the cues of a clause ask for, most particular first."""
+    several = len(medicines) >= 2
+    strong_stock = clause.without("stock", "weak_stock")
+    if clause.has("same") and (several or clause.has("it", "both")) and not clause.has("equivalent", "where"):
+        return "same"
+    if several and clause.has("strong_interaction", "interaction") and not strong_stock:
+        return "interaction"
+    if clause.has("strong_interaction") and not strong_stock and not clause.has("food_alcohol"):
+        return "interaction"
+    if clause.has("interaction") and len(medicines) == 1 and clause.has("it", "both") and not strong_stock and not place and not clause.has(*SECTIONS):
+        return "interaction"
+    if clause.has("insurance"):
+        return "insurance"
+    if clause.has("price"):
+        return "price"
+    if clause.has("restock"):
+        return "restock"
+    if clause.has("equivalent") and not clause.categories:
+        return "equivalent"
+    if not medicines and (clause.has("hours") and not strong_stock):
+        return "hours"
+    if not medicines and not clause.has("it") and clause.has("phone", "address", "has_branch"):
+        return "branch"
+    if clause.categories and not medicines and not clause.has(*SECTIONS[1:]):
+        return "list"
+    if _asks_rx(clause):
+        return "rx"
+    if clause.has(*SECTIONS) and not (strong_stock and not clause.has("leaflet", "info", *SECTIONS[3:])):
+        return "section"
+    if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):
+        return "detail"
+    if not medicines and clause.has("branches") and not clause.has("it", "stock") or (
+        not medicines and clause.has("branches") and clause.has("list") and not clause.has("it")
+    ):
+        return "branch"
+    if clause.has("where", "all_stores", "here"):
+        return "stock_place"
+    if strong_stock:
+        return "stock"
+    if clause.has("online") and not clause.has("info"):
+        return "stock"
+    if clause.has("health") and not medicines:
+        return "health"
+    if clause.without("info", "weak_info") or clause.has("leaflet") or (
+        clause.has("info") and not clause.has("follow", "asked_about", "earlier_one")
+    ):
+        return "info"
+    if clause.has("stock") and medicines:
+        return "stock"
+    if place:
+        return "place"
+    if clause.has("stock") and clause.has("it"):
+        return "stock"
+    return None
+
+
+def _details(clause: Clause) -> dict[str, Any]:
+    """What narrows a question: strength, form, near me, all stores, open now, online, a day."""
+    details: dict[str, Any] = {}
+    if clause.strengths:
+        details["strengths"] = clause.strengths
+    if clause.forms:
+        details["forms"] = clause.forms
+    if clause.categories:
+        details["category"] = clause.categories[0]
+    for name in ("here", "all_stores", "online", "tomorrow", "reserve", "ingredient", "pack", "phone", "address", "leaflet"):
+        if clause.has(name):
+            details[name] = True
+    if clause.has("hours"):
+        details["open"] = True
+    day = next((d for d in ("sun", "mon", "tue", "wed", "thu", "fri", "sat") if clause.has(d)), None)
+    if day:
+        details["day"] = day
+    details["text"] = clause.text
+    return details
+
+
+def _from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[Medication, ...]:
+    """The medicines a clause without a name is about: those last talked about."""
+    if clause.has("earlier_one"):
+        return tuple(state.get("earlier") or focus)[:1]
+    return tuple(focus[:1] if clause.has("asked_about") else focus)
+
+
+def _leaning(
+    clause: Clause,
+    state: Mapping[str, Any],
+    medicines: tuple[Medication, ...],
+    place: Mapping[str, Any] | None,
+    before: Sequence[Frame],
+    *,
+    assumed: bool,
+    details: Mapping[str, Any],
+) -> Frame | None:
+    """A clause without a question of its own: a bare name or place, leaning on what was asked before."""
+    last = state.get("last") or {}
+    if before and not clause.medicines and not clause.unknown and not place:
+        return None  # a remark beside a question that is being answered
+    if place:
+        if medicines and (assumed or clause.medicines):
+            return Frame("stock_place", 0.9, medicines, place, details=details, assumed=assumed)
+        return Frame("branch", 0.86, place=place, details=details)
+    if medicines and not assumed:
+        intent = last.get("intent")
+        if intent in REPEATABLE and (clause.has("follow", "correction") or len(clause.words) <= 5):
+            again = Frame.again(last)
+            return replace(again, medicines=medicines, confidence=0.9, details={**again.details, **details})
+        narrowed = details.get("strengths") or details.get("forms")
+        if len(medicines) >= 2:
+            return Frame("interaction" if clause.has("interaction") else "info", 0.86, medicines, details=details)
+        if all("query" in medicine and "candidates" not in medicine for medicine in medicines):
+            return Frame("info", 0.86 if clause.has("follow") else 0.72, medicines, details=details)
+        return Frame("stock" if narrowed else "info", 0.87, medicines, details=details)
+    if clause.has("yes", "no") and len(clause.words) <= 3:
+        return Frame("nothing_asked", 0.75)
+    if clause.forms and medicines and assumed:
+        return Frame("stock", 0.86, medicines, details=details, assumed=True)
+    if clause.has("asked_about", "earlier_one") and medicines and last.get("intent") in REPEATABLE:
+        return replace(Frame.again(last), medicines=medicines, confidence=0.9, assumed=True)
+    if clause.has("it", "follow") and medicines and clause.asks and len(clause.words) <= 6:
+        return Frame("ask_what", 0.75, medicines, details=details, assumed=True)
+    return Frame("unknown", 0.4)
+
+
+def _distilled(frames: Sequence[Frame]) -> list[Frame]:
+    """Greetings and remarks fall away beside a real question; the same question twice is one."""
+    courtesies = {"greeting", "thanks", "bye", "unknown", "help", "cancelled", "nothing_asked"}
+    real = [frame for frame in frames if frame.intent not in courtesies and frame.confidence >= LOST]
+    kept: list[Frame] = []
+    for frame in real or frames[:1]:
+        if all((frame.intent, frame.medicines, frame.place) != (k.intent, k.medicines, k.place) for k in kept):
+            kept.append(frame)
+    return kept[:3]

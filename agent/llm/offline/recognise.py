@@ -1,0 +1,269 @@
+"""From a message to what stands in it: clauses, medicines, places, cues, numbers and identifiers.
+
+Nothing is decided here. Names come from the catalogue's and the stores' indexes; cues from `lexicon/cues.yaml`.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import phonenumbers
+import yaml
+from django.conf import settings
+
+from agent import lexicon
+from agent.lexicon import Lexicon, Sentence
+from inventory import catalog
+from inventory.categories import categories_called
+from inventory.models import Medication
+from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
+from stores.places import PlaceMention, places_in
+
+_CLAUSE: Final = re.compile(r"(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)")
+_UNITS: Final = frozenset({"mg", "mcg", "g", "ml", "gr", "מג", "מקג", "גרמ", "מל", "מיליגרמ", "מיקרוגרמ"})
+# Also a malformed one: it is answered like any other, so that nobody learns which addresses exist.
+_EMAIL: Final = re.compile(r"[^\s@,;:<>()\"']+@[^\s@,;:<>()\"']*[^\s@,;:<>()\"'.?!]")
+_PHONE_DIGITS: Final = range(9, 14)
+SHORTEST_NAME: Final = 3
+LONGEST_UNKNOWN: Final = 4
+
+
+@lru_cache(maxsize=1)
+def cue_lexicon() -> Lexicon:
+    """The cues of `cues.yaml`, with one typo forgiven in longer words."""
+    return Lexicon(_yaml("cues"), typo_from=5)
+
+
+@dataclass(frozen=True)
+class Medicine:
+    """A product that a message names: what may be meant (one, or several to ask about) and how it was written."""
+
+    start: int
+    end: int
+    text: str
+    candidates: tuple[Mapping[str, Any], ...]
+    by: str = ""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Words that nothing explains: perhaps a name."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass
+class Clause:
+    """One question or statement of a message. Word positions count inside the clause."""
+
+    text: str
+    words: list[str]
+    asks: bool
+    medicines: list[Medicine] = field(default_factory=list)
+    places: list[PlaceMention] = field(default_factory=list)
+    categories: list[str] = field(default_factory=list)
+    unknown: list[Unknown] = field(default_factory=list)
+    forms: list[str] = field(default_factory=list)
+    strengths: list[str] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    cues: Sentence = field(default_factory=lambda: cue_lexicon().sentence([], asks=False))
+    form_words: int = 0
+
+    def has(self, *names: str) -> bool:
+        """Whether any of these cues is in the clause."""
+        return self.cues.has(*names)
+
+    def without(self, strong: str, weak: str) -> bool:
+        """Whether cue `strong` stands here by more than the phrases of cue `weak`."""
+        return bool(self.cues.spans(strong) - self.cues.spans(weak))
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message taken apart."""
+
+    text: str
+    clauses: tuple[Clause, ...]
+    contacts: tuple[str, ...]
+
+    @property
+    def names_only(self) -> bool:
+        """Whether its Latin words are all names: such a message has no language of its own."""
+        return all(
+            _covered(clause) >= len(clause.words) and (clause.medicines or clause.places) for clause in self.clauses
+        ) and bool(self.clauses)
+
+
+def _covered(clause: Clause) -> int:
+    spans: list[Medicine | PlaceMention] = [*clause.medicines, *clause.places]
+    return sum(span.end - span.start for span in spans) + clause.form_words
+
+
+@lru_cache(maxsize=1)
+def form_lexicon() -> Lexicon:
+    """The words for forms."""
+    return Lexicon(_yaml("forms"))
+
+
+def form_names() -> list[str]:
+    """The forms that have words."""
+    return list(_yaml("forms"))
+
+
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """Words that are no names, folded."""
+    return frozenset(word for text in _yaml("words").values() for word in words(text))
+
+
+@lru_cache(maxsize=1)
+def cue_words() -> frozenset[str]:
+    """Every single word of the cues: known words, though some of them may be part of a name."""
+    return frozenset(word for phrases in _yaml("cues").values() for phrase in phrases for word in words(str(phrase)))
+
+
+@lru_cache(maxsize=8)
+def _yaml(name: str) -> dict[str, Any]:
+    path = Path(lexicon.__file__).with_name(f"{name}.yaml")
+    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    flat: dict[str, Any] = {}
+    for key, value in loaded.items():
+        flat |= value if isinstance(value, dict) else {str(key): value}
+    return flat
+
+
+def candidate(medication: Medication) -> dict[str, Any]:
+    """A product as the conversation's state keeps it."""
+    english = medication.name_en or medication.name_he
+    return {"id": medication.pk, "en": english, "he": medication.name_he or english}
+
+
+def clauses_of(text: str) -> list[tuple[str, bool]]:
+    """The clauses of a message, each with whether it ends as a question."""
+    found, start = [], 0
+    for mark in [*_CLAUSE.finditer(text), None]:
+        part = text[start : mark.start()] if mark else text[start:]
+        start = mark.end() if mark else start
+        if words(part):
+            found.append((part.strip(), bool(mark and "?" in mark.group())))
+    return found
+
+
+def contacts_in(text: str) -> list[str]:
+    """The e-mail addresses and phone numbers in a text, as written."""
+    emails = _EMAIL.findall(text)
+    rest = _EMAIL.sub(" ", text)
+    # "Possible" and not "valid": whether a number was ever given out is not for the asker to learn.
+    phones = phonenumbers.PhoneNumberMatcher(
+        rest, settings.PHONENUMBER_DEFAULT_REGION, leniency=phonenumbers.Leniency.POSSIBLE
+    )
+    written = [match.raw_string for match in phones]
+    return emails + [raw for raw in written if raw[0] in "0+(" and sum(map(str.isdigit, raw)) in _PHONE_DIGITS]
+
+
+def recognise(text: str) -> Message:
+    """Takes a message apart; reads only the indexes of names."""
+    contacts = contacts_in(text)
+    bare = text
+    for contact in contacts:
+        bare = bare.replace(contact, " ")
+    clauses = [Clause(part, words(part), asks) for part, asks in clauses_of(bare)]
+    joined = " \n ".join(clause.text for clause in clauses)
+    known = common_words()
+    mentions = catalog.mentions_in(joined, ignore=known)
+    places = places_in(joined)
+    offset = 0
+    for clause in clauses:
+        size = len(clause.words)
+        for mention in mentions:
+            if offset <= mention.start and mention.end <= offset + size:
+                options = tuple(candidate(medication) for medication in mention.medications)
+                clause.medicines.append(
+                    Medicine(mention.start - offset, mention.end - offset, mention.text, options, mention.by)
+                )
+        taken = {n for medicine in clause.medicines for n in range(medicine.start, medicine.end)}
+        for place in places:
+            span = range(place.start - offset, place.end - offset)
+            if offset <= place.start and place.end <= offset + size and not taken & set(span):
+                clause.places.append(PlaceMention(place.place, span.start, span.stop, place.text))
+        _fill(clause)
+        offset += size
+    return Message(text, tuple(clauses), tuple(contacts))
+
+
+def _fill(clause: Clause) -> None:
+    """Everything that the words themselves say once names are known."""
+    named: list[Medicine | PlaceMention] = [*clause.medicines, *clause.places]
+    taken = {place for span in named for place in range(span.start, span.end)}
+    # A name is opaque to the cues: "Losec" shall not be read as a misspelt "lose".
+    shown = ["§" if place in taken else word for place, word in enumerate(clause.words)]
+    clause.cues = cue_lexicon().sentence(shown, asks=clause.asks)
+    forms = form_lexicon().sentence(shown, asks=False)
+    clause.forms = [form for form in form_names() if forms.has(form)]
+    form_places = {place for form in clause.forms for span in forms.spans(form) for place in range(*span)}
+    measures: set[int] = set()
+    for place, word in enumerate(shown):
+        if re.fullmatch(r"\d+(?:\.\d+)?", word):
+            if place + 1 < len(shown) and shown[place + 1] in _UNITS:
+                clause.strengths.append(f"{word} {shown[place + 1]}")
+                measures |= {place, place + 1}
+            elif "." not in word and len(word) <= 3:
+                clause.numbers.append(int(word))
+    clause.form_words = len((form_places | measures) - taken)
+    cued = {
+        place
+        for name in _yaml("cues")
+        for span in clause.cues.spans(name)
+        for place in range(*span)
+        if span[1] - span[0] <= 5
+    }
+    known = common_words() | cue_words()
+    run: list[int] = []
+    for place, word in enumerate([*shown, ""]):
+        readings = {word, *hebrew_stems(word)}
+        explained = (
+            not word
+            or place in cued | measures | form_places
+            or word == "§"
+            or bool(readings & known)
+            or word[0].isdigit()
+            or len(word) < SHORTEST_NAME
+        )
+        if not explained:
+            run.append(place)
+        elif run:
+            text = " ".join(clause.words[p] for p in run[:LONGEST_UNKNOWN])
+            clause.unknown.append(Unknown(run[0], run[-1] + 1, _as_written(clause.text, run[0], run[-1] + 1) or text))
+            run = []
+    clause.categories = _categories_in(clause) if not clause.medicines else []
+
+
+def _categories_in(clause: Clause) -> list[str]:
+    """The categories that a clause names, as it writes them, longest first."""
+    spans: dict[str, tuple[int, int]] = {}
+    for size in (4, 3, 2, 1):
+        for start in range(len(clause.words) - size + 1):
+            part = clause.words[start : start + size]
+            for first in (part[0], *hebrew_stems(part[0])):
+                spans.setdefault(compact(" ".join([first, *part[1:]])), (start, start + size))
+    found = categories_called(list(spans))
+    named = [span for key, span in spans.items() if key in found]
+    return [_as_written(clause.text, *span) or " ".join(clause.words[slice(*span)]) for span in named]
+
+
+def _as_written(text: str, start: int, end: int) -> str:
+    """The words of a span as the customer wrote them, when words and blanks line up."""
+    raw = text.split()
+    if len(raw) != len(words(text)):
+        return ""
+    return " ".join(raw[start:end]).strip("?!.,;:\"'()")
+
+
+def same_word(a: str, b: str) -> bool:
+    """Whether two texts fold to the same."""
+    return fold(a) == fold(b)

@@ -1,0 +1,155 @@
+"""Conversations, their numbered events and durable runs, the tool calls of each answer, and the keys of systems."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+
+class Conversation(models.Model):
+    """One customer's chat. The secret that opens it is with the customer; only its hash is here."""
+
+    class Mode(models.TextChoices):
+        BOT = "bot", _("assistant")
+        QUEUED = "queued", _("waiting for a person")
+        HUMAN = "human", _("with a person")
+        DEGRADED = "degraded", _("basic mode")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    secret_hash = models.CharField(_("secret (hash)"), max_length=64, unique=True, editable=False)
+    language = models.CharField(_("language"), max_length=2, default="en")
+    mode = models.CharField(_("mode"), max_length=10, choices=Mode.choices, default=Mode.BOT)
+    seq_head = models.PositiveIntegerField(_("last event"), default=0)
+    # What the talk is about so far: medicines, store, what was asked back. Ids and codes only.
+    state = models.JSONField(_("state"), default=dict, blank=True)
+    patient = models.ForeignKey(
+        "prescriptions.Patient", models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("patient")
+    )
+    verified_at = models.DateTimeField(_("identity verified"), null=True, blank=True)
+    latitude = models.FloatField(_("latitude"), null=True, blank=True)
+    longitude = models.FloatField(_("longitude"), null=True, blank=True)
+    created_at = models.DateTimeField(_("started"), auto_now_add=True)
+    active_at = models.DateTimeField(_("last active"), auto_now_add=True, db_index=True)
+
+    class Meta:
+        verbose_name = _("conversation")
+        verbose_name_plural = _("conversations")
+
+    def __str__(self) -> str:
+        return str(self.id)[:8]
+
+
+class Run(models.Model):
+    """The work of answering one accepted message; a row first, so that no crash can lose it."""
+
+    class Kind(models.TextChoices):
+        MESSAGE = "message", _("message")
+        RESUME = "resume", _("waiting question taken up")
+        HANDOFF = "handoff", _("a person asked for")
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("waiting")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="runs", verbose_name=_("conversation"))
+    client_msg_id = models.UUIDField(_("client's message id"), null=True, blank=True)
+    kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
+    input_seq = models.PositiveIntegerField(_("answers event"))
+    # What the server read from the message before it was masked: the outcome of a code, never the code.
+    input = models.JSONField(_("input"), default=dict, blank=True)
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.PENDING)
+    lease_owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    model = models.CharField(_("model"), max_length=80, blank=True)
+    error_code = models.CharField(_("error"), max_length=40, blank=True)
+    answer_seq = models.PositiveIntegerField(_("answered by event"), null=True, blank=True)
+    created_at = models.DateTimeField(_("accepted"), auto_now_add=True)
+    finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("run")
+        verbose_name_plural = _("runs")
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "client_msg_id"], name="run_once_per_message"),
+            models.UniqueConstraint(
+                fields=["conversation"], condition=Q(state="running"), name="one_run_at_a_time"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["conversation", "state", "input_seq"], name="run_next"),
+            models.Index(fields=["conversation", "created_at"], name="run_rate"),
+            models.Index(fields=["lease_until"], condition=Q(state="running"), name="run_lease"),
+        ]
+
+    def __str__(self) -> str:
+        return str(self.id)[:8]
+
+
+class Event(models.Model):
+    """One numbered event of a conversation: what was said and what happened, in the order clients see it."""
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="events", verbose_name=_("conversation"))
+    seq = models.PositiveIntegerField(_("number"))
+    type = models.CharField(_("type"), max_length=30)
+    payload = models.JSONField(_("content"), default=dict)
+    run = models.ForeignKey(Run, models.SET_NULL, null=True, blank=True, related_name="events", verbose_name=_("run"))
+    created_at = models.DateTimeField(_("time"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        ordering = ["conversation_id", "seq"]
+        constraints = [models.UniqueConstraint(fields=["conversation", "seq"], name="event_number_once")]
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.type}"
+
+
+class ApiKey(models.Model):
+    """A system's key to the HTTP tools; the key itself is shown once and only its hash is kept."""
+
+    name = models.CharField(_("name"), max_length=80)
+    prefix = models.CharField(_("begins with"), max_length=12)
+    key_hash = models.CharField(_("key (hash)"), max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(_("scopes"), default=list)
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("issued"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("API key")
+        verbose_name_plural = _("API keys")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ToolCall(models.Model):
+    """One call of a tool, by the chat or by a system: who, with what (redacted), the outcome and its evidence."""
+
+    run = models.ForeignKey(
+        Run, models.CASCADE, null=True, blank=True, related_name="tool_calls", verbose_name=_("run")
+    )
+    api_key = models.ForeignKey(ApiKey, models.SET_NULL, null=True, blank=True, verbose_name=_("API key"))
+    actor = models.CharField(_("who"), max_length=80)
+    name = models.CharField(_("tool"), max_length=60)
+    arguments = models.JSONField(_("arguments"), default=dict)
+    ok = models.BooleanField(_("succeeded"))
+    code = models.CharField(_("code"), max_length=40, blank=True)
+    # Numbers and facts beside the contract's fields that the answer may use; no personal data.
+    evidence = models.JSONField(_("evidence"), default=dict)
+    duration_ms = models.PositiveIntegerField(_("milliseconds"))
+    created_at = models.DateTimeField(_("time"), auto_now_add=True, db_index=True)
+
+    class Meta:
+        verbose_name = _("tool call")
+        verbose_name_plural = _("tool calls")
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return self.name

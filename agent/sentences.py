@@ -1,0 +1,616 @@
+"""The table behind `wording.py`: key → (English, Hebrew). Data only."""
+
+from typing import Final
+
+SENTENCES: Final[dict[str, tuple[str, str]]] = {
+    # -- talk -----------------------------------------------------------------------------------------------
+    "greeting": (
+        "Hello! I can tell you about medicines, stock in our branches and your prescriptions. What would you like to know?",
+        "שלום! אפשר לשאול אותי על תרופות, על המלאי בסניפים ועל המרשמים שלכם. מה תרצו לדעת?",
+    ),
+    "thanks": ("You're welcome. Anything else I can check for you?", "בשמחה. לבדוק עבורכם עוד משהו?"),
+    "bye": ("Goodbye, and take care.", "להתראות, ושיהיה יום טוב."),
+    "help": (
+        "I can look up facts about a medicine, whether a prescription is needed, stock at each branch, identical equivalents, "
+        "interactions on file, opening hours, and – after a code – your prescriptions and refills. "
+        "I don't give medical advice; a pharmacist can.",
+        "אפשר לבדוק איתי מידע על תרופה, אם נדרש מרשם, מלאי בכל סניף, תכשירים זהים, אינטראקציות רשומות, שעות פתיחה, "
+        "ואחרי אימות בקוד – את המרשמים והניפוקים שלכם. ייעוץ רפואי איני נותן; לשם כך יש רוקח או רוקחת.",
+    ),
+    "who": (
+        "I'm an automated assistant of the pharmacy. I share product and stock facts, not medical advice. A person is one message away.",
+        "אני עוזר דיגיטלי של בית המרקחת. אני מוסר מידע על מוצרים ומלאי ואיני נותן ייעוץ רפואי. אפשר תמיד לבקש לדבר עם אדם.",
+    ),
+    "language": ("Of course, we can go on in English. What would you like to know?", "בוודאי, נמשיך בעברית. מה תרצו לדעת?"),
+    "cancelled": ("All right. What else can I check for you?", "בסדר גמור. מה עוד לבדוק עבורכם?"),
+    "declined": ("All right. Tell me if you change your mind.", "בסדר. אם תשנו את דעתכם, כתבו לי."),
+    "declined_name": (
+        "All right. What is the name on the package?",
+        "בסדר. מה השם שכתוב על האריזה?",
+    ),
+    "nothing_asked": ("Tell me which medicine or branch it is about.", "כתבו לי על איזו תרופה או איזה סניף מדובר."),
+    "unknown_1": (
+        "I'm not sure I understood. You can ask about a medicine, stock at a branch, or your prescriptions.",
+        "לא בטוח שהבנתי. אפשר לשאול על תרופה, על מלאי בסניף או על המרשמים שלכם.",
+    ),
+    "unknown_2": (
+        "Sorry, I still didn't get that. Try the name of the medicine, for example “Do you have Advil in Jaffa?”",
+        "סליחה, עדיין לא הבנתי. נסו לכתוב את שם התרופה, למשל: ”יש לכם אדוויל ביפו?“",
+    ),
+    "unknown_3": (
+        "I haven't understood, and I don't want to guess. Shall I pass you on to a pharmacist?",
+        "לא הצלחתי להבין, ואיני רוצה לנחש. להעביר אתכם לרוקח או לרוקחת?",
+    ),
+    "out_of_scope": (
+        "That is outside what I can answer: I know our medicines, stock and prescriptions.",
+        "על כך איני יכול לענות: אני מכיר את התרופות, המלאי והמרשמים שלנו.",
+    ),
+    "health": (
+        "I can't answer general health questions. A pharmacist can help: shall I pass you on?",
+        "איני יכול לענות על שאלות בריאות כלליות. רוקח או רוקחת יוכלו לעזור. להעביר אתכם?",
+    ),
+    "which_medicine": ("Which medicine is it about?", "על איזו תרופה מדובר?"),
+    "which_other_medicine": (
+        "With which other medicine? Give me the names and I'll check our data.",
+        "עם איזו תרופה נוספת? כתבו את השמות ואבדוק בנתונים שלנו.",
+    ),
+    "which_of_these": ("Which one do you mean?", "למי מהן התכוונתם?"),
+    "ask_what": (
+        "What would you like to know about {name}: facts, stock, or whether it needs a prescription?",
+        "מה תרצו לדעת על {name}: מידע, מלאי, או אם נדרש מרשם?",
+    ),
+    "sure_name": ("Do you mean {name}?", "האם התכוונתם ל{name}?"),
+    "apology": (
+        "I can't give a checked answer to this right now. A pharmacist can help: shall I pass you on?",
+        "איני יכול לתת על כך תשובה בדוקה כרגע. רוקח או רוקחת יוכלו לעזור. להעביר אתכם?",
+    ),
+    "data_error": (
+        "I can't read our data at the moment. Please try again in a minute, or ask for a person.",
+        "איני מצליח לקרוא את הנתונים כרגע. נסו שוב בעוד דקה, או בקשו לדבר עם אדם.",
+    ),
+    # -- what it does not do --------------------------------------------------------------------------------
+    "refuse_1": (
+        "I can't say what is right for you. A pharmacist can help: shall I pass you on?",
+        "איני יכול לומר מה מתאים לכם. רוקח או רוקחת יוכלו לעזור. להעביר אתכם?",
+    ),
+    "refuse_2": (
+        "I can't give medical advice, but a pharmacist or doctor can. Shall I pass you on to a pharmacist?",
+        "איני נותן ייעוץ רפואי, אבל רוקח או רופא יכולים לייעץ. להעביר אתכם לרוקח או לרוקחת?",
+    ),
+    "refuse_3": (
+        "That needs someone who can look at your situation: a pharmacist or a doctor. I can only share facts.",
+        "לכך נדרש מי שמכיר את מצבכם: רוקח או רופא. אני יכול למסור עובדות בלבד.",
+    ),
+    "refuse_comparison": (
+        "I can't say which medicine is better. A pharmacist can help with that: shall I pass you on?",
+        "איני יכול לומר איזו תרופה טובה יותר. רוקח או רוקחת יוכלו לעזור. להעביר אתכם?",
+    ),
+    "refuse_dose": (
+        "I can't work out a dose for a person. A pharmacist or doctor can; I can quote what the leaflet says.",
+        "איני יכול לקבוע מינון לאדם מסוים. רוקח או רופא יכולים; אני יכול לצטט מה כתוב בעלון.",
+    ),
+    "refuse_diagnosis": (
+        "I can't tell what you have. A doctor or pharmacist can look into it: shall I pass you on to a pharmacist?",
+        "איני יכול לקבוע ממה אתם סובלים. רופא או רוקח יוכלו לבדוק. להעביר אתכם לרוקח או לרוקחת?",
+    ),
+    "refuse_push": (
+        "I don't recommend what to buy. I can list what we have, and a pharmacist can advise you.",
+        "איני ממליץ מה לקנות. אני יכול להציג מה יש לנו, ורוקח או רוקחת יוכלו לייעץ.",
+    ),
+    # -- emergencies ----------------------------------------------------------------------------------------
+    "emergency_MEDICAL": (
+        "This sounds like an emergency. Call an ambulance now: {medical}.",
+        "זה נשמע כמו מצב חירום. התקשרו עכשיו למד״א: {medical}.",
+    ),
+    "emergency_POISONING": (
+        "Too much of a medicine or swallowing something harmful is an emergency. Call {medical} now, also if there are no signs yet.",
+        "נטילת יתר או בליעת חומר מסוכן הן מצב חירום. התקשרו עכשיו ל-{medical}, גם אם אין עדיין סימנים.",
+    ),
+    "emergency_poison_centre": ("The poison centre also answers: {poison}.", "גם המרכז להרעלות עונה: {poison}."),
+    "emergency_SELF_HARM": (
+        "You don't have to be alone with this. ERAN, {crisis}, answers at any hour. In immediate danger call {medical}.",
+        "לא חייבים להישאר עם זה לבד. ער״ן, {crisis}, זמינים בכל שעה. בסכנה מיידית: מד״א, {medical}.",
+    ),
+    "emergency_EXTRA_DOSE": (
+        "Please speak to a pharmacist or doctor right away about the extra dose, and don't take more until then. "
+        "If you feel unwell, call {medical}.",
+        "נא לפנות מיד לרוקח או לרופא בנוגע למנה הנוספת, ולא ליטול עוד עד אז. אם מרגישים לא טוב, התקשרו ל-{medical}.",
+    ),
+    # -- facts ----------------------------------------------------------------------------------------------
+    "listed_as": ("{said} is listed with us as {name}.", "{said} רשום אצלנו בשם {name}."),
+    "contains_one": ("{name} contains the active ingredient {ingredients}.", "{name} מכיל את החומר הפעיל {ingredients}."),
+    "contains_many": ("{name} contains the active ingredients {ingredients}.", "{name} מכיל את החומרים הפעילים {ingredients}."),
+    "product_form": ("Form: {form}. Strength: {strength}.", "צורת מתן: {form}. חוזק: {strength}."),
+    "product_pack": ("Pack: {size} {unit}.", "אריזה: {size} {unit}."),
+    "pack_unknown": ("The pack size is not on file.", "גודל האריזה אינו רשום אצלנו."),
+    "leaflet_use": ("Used for, according to the leaflet: {text}", "שימוש, לפי העלון: {text}"),
+    "leaflet_dosage": ("Dosage, according to the leaflet (adults): {text}", "מינון, לפי העלון (מבוגרים): {text}"),
+    "leaflet_warnings": ("Warnings, according to the leaflet: {text}", "אזהרות, לפי העלון: {text}"),
+    "leaflet_says": (
+        "{name} – {section}. According to the leaflet (adults): {text}",
+        "{name} – {section}. לפי העלון (מבוגרים): {text}",
+    ),
+    "leaflet_silent": (
+        "The leaflet text we have for {name} says nothing about {section}. A pharmacist can help with that.",
+        "בטקסט העלון שיש לנו על {name} אין מידע בנושא {section}. רוקח או רוקחת יוכלו לעזור.",
+    ),
+    "no_leaflet": (
+        "There is no leaflet text on file for {name}. A pharmacist can help.",
+        "אין אצלנו טקסט עלון של {name}. רוקח או רוקחת יוכלו לעזור.",
+    ),
+    "source": ("Source: {source}, updated {date}.", "מקור: {source}, עודכן {date}."),
+    "rx_yes": ("{name} requires a prescription.", "{name} ניתן במרשם בלבד."),
+    "rx_no": (
+        "{name} does not require a prescription (over the counter, OTC).",
+        "{name} אינו דורש מרשם (ללא מרשם, OTC).",
+    ),
+    "rx_note": ("Note: {name} requires a prescription.", "שימו לב: {name} ניתן במרשם בלבד."),
+    "otc_note": (
+        "This medication is available over-the-counter (no prescription needed).",
+        "התכשיר נמכר ללא מרשם.",
+    ),
+    "price": ("The price on file for {name} is ₪{price}.", "המחיר הרשום של {name} הוא ₪{price}."),
+    "price_none": (
+        "There is no price on file for {name}. Please ask the branch.",
+        "אין אצלנו מחיר רשום של {name}. נא לשאול בסניף.",
+    ),
+    "insurance": (
+        "I have no data about insurance or health-fund coverage. Please ask the branch or your health fund.",
+        "אין לי מידע על ביטוח או על כיסוי של קופת החולים. נא לשאול בסניף או בקופה.",
+    ),
+    "strength_of": ("The strength of {name} is {strength}.", "החוזק של {name} הוא {strength}."),
+    "form_of": ("{name} comes as: {form}.", "צורת המתן של {name}: {form}."),
+    # -- names ----------------------------------------------------------------------------------------------
+    "not_found": (
+        "I couldn't find a medication named “{query}”. Please check the spelling or try another name.",
+        "לא מצאתי תרופה בשם ”{query}“. בדקו את האיות או נסו שם אחר.",
+    ),
+    "did_you_mean": ("Did you mean {name}?", "האם התכוונתם ל{name}?"),
+    "did_you_mean_one_of": ("Did you mean one of these?", "האם התכוונתם לאחת מאלה?"),
+    "ambiguous": (
+        "I found several medications for “{query}”. Which one do you mean?",
+        "מצאתי כמה תרופות עבור ”{query}“. לאיזו התכוונתם?",
+    ),
+    "more_exist": ("There are more; the form or strength narrows it down.", "יש עוד; ציון צורה או חוזק יצמצם את הרשימה."),
+    # -- stock ----------------------------------------------------------------------------------------------
+    "controlled_stock": (
+        "{name} is a controlled medicine; please contact the branch about its stock.",
+        "{name} היא תרופה בפיקוח; לבירור המלאי נא לפנות לסניף.",
+    ),
+    "out_of_stock": ("{name} is currently out of stock.", "{name} אינו במלאי כרגע."),
+    "out_of_stock_at": ("{name} is out of stock at {store}.", "{name} אינו במלאי ב{store}."),
+    "out_of_stock_online": (
+        "{name} is out of stock in our online store.",
+        "{name} אינו במלאי בחנות המקוונת.",
+    ),
+    "out_of_stock_city": ("{name} is out of stock in our branches in {city}.", "{name} אינו במלאי בסניפים שלנו ב{city}."),
+    "restock": ("Expected restock date: {date}.", "צפי חזרה למלאי: {date}."),
+    "restock_none": ("There is no restock date on file.", "אין צפי רשום לחזרה למלאי."),
+    "in_stock_already": ("{name} is in stock.", "{name} נמצא במלאי."),
+    "stock_note": (
+        "Stock as of {time}; it is not reserved.",
+        "המלאי נכון לשעה {time}, ואינו שמור עבורכם.",
+    ),
+    "no_inventory": (
+        "I don't have inventory information for {name}.",
+        "אין לי מידע על המלאי של {name}.",
+    ),
+    "branches_with": ("Branches that have it:", "סניפים שבהם הוא נמצא:"),
+    "branches_nearest": ("Branches that have it, nearest first:", "סניפים שבהם הוא נמצא, מהקרוב לרחוק:"),
+    "branches_all": ("Stock by branch:", "מלאי לפי סניף:"),
+    "branches_city": ("{name} in our branches in {city}:", "{name} בסניפים שלנו ב{city}:"),
+    "branches_none": ("None of our branches has it at the moment.", "כרגע אין אותו באף סניף."),
+    "share_location": (
+        "Share your location or name a place, and I'll sort by distance.",
+        "שתפו מיקום או כתבו שם של מקום, ואמיין לפי מרחק.",
+    ),
+    "km": ("{km} km", "{km} ק״מ"),
+    "open_now": ("open now until {time}", "פתוח עכשיו עד {time}"),
+    "open_now_plain": ("open now", "פתוח עכשיו"),
+    "closed_now": ("closed now", "סגור עכשיו"),
+    "none_left": ("none", "אין"),
+    "ask_branch": ("contact the branch", "לבירור בסניף"),
+    "city_not_served": ("We don’t have stores in {city}.", "אין לנו סניפים ב{city}."),
+    "nearest_branch": ("The nearest branch is {store}, about {km} km away.", "הסניף הקרוב ביותר הוא {store}, במרחק של כ-{km} ק״מ."),
+    "nearest_stocked": (
+        "The nearest branch that has {name} is {store}, about {km} km away.",
+        "הסניף הקרוב ביותר שבו יש {name} הוא {store}, במרחק של כ-{km} ק״מ.",
+    ),
+    "near_place": ("Did you mean {name}?", "האם התכוונתם ל{name}?"),
+    "elsewhere": ("Elsewhere:", "במקומות אחרים:"),
+    "no_reservation": (
+        "I can't order or reserve. The branch can help{phone}.",
+        "איני יכול להזמין או לשריין. אפשר לפנות לסניף{phone}.",
+    ),
+    "none_in_list": ("None of these is in stock right now.", "אף אחד מאלה אינו במלאי כרגע."),
+    "totals_head": ("{name}:", "{name}:"),
+    "matches_head": ("These match “{query}”:", "אלה מתאימים ל”{query}“:"),
+    "matches_ask": ("Which one do you mean?", "לאיזה מהם התכוונתם?"),
+    "category_head": ("{category} that we list:", "{category} שברשימה שלנו:"),
+    "category_note": (
+        "The list is in no order of preference.",
+        "הרשימה אינה לפי סדר עדיפות.",
+    ),
+    # -- equivalents ----------------------------------------------------------------------------------------
+    "equivalents_head": (
+        "Products with the same active ingredients, strength and form as {name}:",
+        "תכשירים עם אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו {name}:",
+    ),
+    "disclosure": (
+        "They are equal in active ingredients, strength and form. Possible differences: price, inactive ingredients, packaging.",
+        "הם זהים בחומרים הפעילים, בחוזק ובצורת המתן. הבדלים אפשריים: מחיר, חומרים לא פעילים, אריזה.",
+    ),
+    "pharmacist_only": (
+        "For {name} a pharmacist decides about any replacement.",
+        "לגבי {name}, רק רוקח או רוקחת מחליטים על החלפה.",
+    ),
+    "no_equivalents": (
+        "No identical equivalent of {name} is on file. The pharmacy staff can help.",
+        "אין אצלנו תכשיר זהה ל{name}. צוות בית המרקחת יוכל לעזור.",
+    ),
+    # -- interactions ---------------------------------------------------------------------------------------
+    "pair_avoid": (
+        "{a} and {b} cannot be taken together according to our data. Speak to a pharmacist or doctor before taking them "
+        "together or changing any treatment.",
+        "לפי הנתונים שלנו אסור ליטול יחד את {a} ואת {b}. יש לשוחח עם רוקח או רופא לפני נטילה משולבת או שינוי כלשהו בטיפול.",
+    ),
+    "pair_caution": (
+        "{a} and {b}: our data lists a caution. Speak to a pharmacist or doctor before taking them together.",
+        "{a} ו{b}: בנתונים שלנו רשומה אזהרה. יש לשוחח עם רוקח או רופא לפני נטילה משולבת.",
+    ),
+    "pair_same": (
+        "{a} and {b} both contain {ingredients}. Speak to a pharmacist or doctor before taking both.",
+        "{a} ו{b} מכילים שניהם {ingredients}. יש לשוחח עם רוקח או רופא לפני נטילת שניהם.",
+    ),
+    "interaction_none": (
+        "For {names} our data lists no interaction; that does not mean it is safe. A pharmacist can check.",
+        "עבור {names} אין בנתונים שלנו אינטראקציה רשומה; אין פירוש הדבר שהשילוב בטוח. רוקח או רוקחת יכולים לבדוק.",
+    ),
+    "interaction_unknown": (
+        "I can't assess interactions for {names}: our data does not cover it. Please ask a pharmacist or doctor.",
+        "איני יכול לבדוק אינטראקציות עבור {names}: הנתונים שלנו אינם מכסים זאת. נא לשאול רוקח או רופא.",
+    ),
+    "interaction_partly": (
+        "Not everything could be assessed: {names}. Please ask a pharmacist about it.",
+        "לא ניתן היה לבדוק הכול: {names}. נא לשאול על כך רוקח או רוקחת.",
+    ),
+    "same_yes": (
+        "{a} and {b} contain the same active ingredients: {ingredients}.",
+        "{a} ו{b} מכילים אותם חומרים פעילים: {ingredients}.",
+    ),
+    "same_no": (
+        "{a} contains {first}; {b} contains {second}. They are not the same.",
+        "{a} מכיל {first}; {b} מכיל {second}. הם אינם זהים.",
+    ),
+    "same_one": ("{a} and {b} are the same product here: {name}.", "{a} ו{b} הם אותו תכשיר אצלנו: {name}."),
+    # -- branches -------------------------------------------------------------------------------------------
+    "branch_line": ("{store}: {hours}. Phone {phone}. {address}", "{store}: {hours}. טלפון {phone}. {address}"),
+    "branches_list": ("Our branches:", "הסניפים שלנו:"),
+    "hours_today": ("open today {hours}", "פתוח היום {hours}"),
+    "hours_on": ("{day}: {hours}", "{day}: {hours}"),
+    "closed_today": ("closed today", "סגור היום"),
+    "closed_on": ("{day}: closed", "{day}: סגור"),
+    "hours_unknown": ("no opening hours on file", "אין שעות פתיחה רשומות"),
+    "online_hours": ("The online store takes orders on the website at any hour.", "החנות המקוונת פתוחה באתר בכל שעה."),
+    # -- identity -------------------------------------------------------------------------------------------
+    "ask_identifier": (
+        "I'll need your email or phone number to look up your prescriptions. A code will go to the contact on file.",
+        "כדי לבדוק את המרשמים אצטרך את כתובת הדוא״ל או מספר הטלפון שלכם. קוד יישלח לפרטי הקשר הרשומים אצלנו.",
+    ),
+    "ask_identifier_plain": (
+        "I'll need your email or phone number to look up your prescriptions.",
+        "כדי לבדוק את המרשמים אצטרך את כתובת הדוא״ל או מספר הטלפון שלכם.",
+    ),
+    "ask_identifier_other": (
+        "For another person I can only send a code to that person's own contact on file: give their email or phone number, "
+        "or ask for a pharmacist.",
+        "עבור אדם אחר אפשר לשלוח קוד רק לפרטי הקשר הרשומים שלו: כתבו את הדוא״ל או הטלפון שלו, או בקשו לדבר עם רוקח.",
+    ),
+    "code_sent": (
+        "If the details match a registered customer, we've sent a code to the contact on file. Please enter it here; it is good for 5 minutes.",
+        "אם הפרטים תואמים ללקוח רשום, שלחנו קוד לפרטי הקשר הרשומים אצלנו. נא להקליד אותו כאן; הוא תקף ל-5 דקות.",
+    ),
+    "code_limited": (
+        "Too many codes were asked for. Please try again later, or ask for a pharmacist.",
+        "התבקשו יותר מדי קודים. נסו שוב מאוחר יותר, או בקשו לדבר עם רוקח.",
+    ),
+    "code_expired": (
+        "That code is no longer valid. Give your email or phone number again and I'll send a new one.",
+        "הקוד כבר אינו בתוקף. כתבו שוב דוא״ל או מספר טלפון ואשלח קוד חדש.",
+    ),
+    "code_locked": (
+        "The code was wrong too often, so I've passed you on to our staff. Your number is {number}.",
+        "הקוד היה שגוי יותר מדי פעמים, ולכן העברתי את הפנייה לצוות. מספר הפנייה הוא {number}.",
+    ),
+    "code_waiting": (
+        "Please enter the 6-digit code that was sent, or give your email or phone number again for a new one.",
+        "נא להקליד את הקוד בן 6 הספרות שנשלח, או לכתוב שוב דוא״ל או טלפון כדי לקבל קוד חדש.",
+    ),
+    "verified": ("Thank you, that's confirmed.", "תודה, האימות הושלם."),
+    "no_account": (
+        "I couldn't find an account with that email/phone. Please verify your information.",
+        "לא מצאתי חשבון עם הדוא״ל או הטלפון האלה. נא לבדוק את הפרטים.",
+    ),
+    "logged_out": (
+        "Done: I no longer know who you are in this conversation.",
+        "בוצע: הזיהוי שלכם בשיחה זו נמחק.",
+    ),
+    # -- prescriptions --------------------------------------------------------------------------------------
+    "prescriptions_none": ("You don't have any prescriptions on file.", "אין לכם מרשמים רשומים אצלנו."),
+    "prescriptions_ask": (
+        "Would you like to check the refill status for any of these?",
+        "לבדוק אם אפשר לנפק אחד מהם?",
+    ),
+    "refill_yes": ("Yes, your {name} prescription is eligible for refill.", "כן, ניתן לנפק את המרשם ל{name}."),
+    "refill_note": (
+        "Note: {name} requires a valid prescription. Please ensure your prescription is current before requesting a refill.",
+        "שימו לב: {name} ניתן במרשם בתוקף בלבד. נא לוודא שהמרשם בתוקף לפני בקשת ניפוק.",
+    ),
+    "refill_completed": (
+        "{name}: this prescription has been completed (0 refills remaining).",
+        "{name}: המרשם נוצל במלואו (0 ניפוקים נותרו).",
+    ),
+    "refill_expired": (
+        "{name}: this prescription has expired. Please consult your doctor for a new prescription.",
+        "{name}: תוקף המרשם פג. נא לפנות לרופא לקבלת מרשם חדש.",
+    ),
+    "refill_none_left": ("{name}: no refills remaining.", "{name}: לא נותרו ניפוקים."),
+    "refill_pending": (
+        "{name}: a refill has already been requested.",
+        "{name}: כבר נשלחה בקשה לניפוק.",
+    ),
+    "refill_staff": (
+        "{name}: our staff must check this prescription. Please ask for a pharmacist.",
+        "{name}: הצוות שלנו צריך לבדוק את המרשם. נא לבקש לדבר עם רוקח.",
+    ),
+    "refill_controlled": (
+        "{name} is a controlled medicine: your doctor must issue a new prescription.",
+        "{name} היא תרופה בפיקוח: הרופא צריך להנפיק מרשם חדש.",
+    ),
+    "no_such_prescription": ("I see no prescription for {name} on your file.", "לא מצאתי ברשומות שלכם מרשם ל{name}."),
+    "no_prescription_found": ("I couldn't find that prescription.", "לא מצאתי את המרשם הזה."),
+    "which_prescription": ("Which prescription do you mean?", "לאיזה מרשם התכוונתם?"),
+    "verify_otc": (
+        "{name} does not need a prescription, so no refill is needed.",
+        "{name} נמכר ללא מרשם, ולכן אין צורך בניפוק.",
+    ),
+    "verify_ok": (
+        "Your prescription for {name} is valid and eligible for a refill.",
+        "המרשם שלכם ל{name} בתוקף וניתן לנפק אותו.",
+    ),
+    "verify_no": (
+        "I can't go on with a refill of {name}: there is no valid prescription with refills on file. A doctor issues prescriptions.",
+        "איני יכול להמשיך בניפוק {name}: אין מרשם בתוקף עם ניפוקים. מרשם ניתן על ידי רופא.",
+    ),
+    "verify_none": (
+        "There is no prescription for {name} on your file. Do you have its details? A pharmacist can add it.",
+        "אין ברשומות שלכם מרשם ל{name}. אם יש לכם פרטי מרשם, רוקח או רוקחת יוכלו להוסיף אותו.",
+    ),
+    "refill_offer": (
+        "A pharmacist places the refill. Shall I pass you on?",
+        "רוקח או רוקחת מבצעים את הניפוק. להעביר אתכם?",
+    ),
+    "renew_which": (
+        "Do you mean another refill of an existing prescription, or a new prescription from your doctor?",
+        "האם הכוונה לניפוק נוסף של מרשם קיים, או למרשם חדש מהרופא?",
+    ),
+    "renew_refill": ("Another refill", "ניפוק נוסף"),
+    "renew_new": ("A new prescription from the doctor", "מרשם חדש מהרופא"),
+    "renew_doctor": (
+        "A new prescription is issued by your doctor or health fund; the pharmacy can't renew it.",
+        "מרשם חדש ניתן על ידי הרופא או קופת החולים; בית המרקחת אינו יכול לחדש אותו.",
+    ),
+    # -- a person -------------------------------------------------------------------------------------------
+    "handoff_done": (
+        "I've passed your request on to our staff. Your number is {number}.",
+        "העברתי את הפנייה לצוות שלנו. מספר הפנייה הוא {number}.",
+    ),
+    "handoff_again": (
+        "Your request is already with our staff. Your number is {number}.",
+        "הפנייה שלכם כבר אצל הצוות. מספר הפנייה הוא {number}.",
+    ),
+    # -- suggestions (chips) --------------------------------------------------------------------------------
+    "chip_stock": ("Is {name} in stock?", "האם {name} במלאי?"),
+    "chip_where": ("Which branches have {name}?", "באילו סניפים יש {name}?"),
+    "chip_info": ("Tell me about {name}", "ספרו לי על {name}"),
+    "chip_rx": ("Does {name} need a prescription?", "האם {name} דורש מרשם?"),
+    "chip_side_effects": ("Side effects of {name}", "תופעות לוואי של {name}"),
+    "chip_leaflet": ("What does the leaflet say about {name}?", "מה כתוב בעלון של {name}?"),
+    "chip_equivalents": ("Are there equivalents of {name}?", "יש תחליף זהה ל{name}?"),
+    "chip_person": ("Talk to a pharmacist", "לדבר עם רוקח"),
+    "chip_prescriptions": ("What prescriptions do I have?", "אילו מרשמים יש לי?"),
+    "chip_refill": ("Can I refill {name}?", "אפשר לנפק {name}?"),
+    "chip_branches": ("Which branches do you have?", "אילו סניפים יש לכם?"),
+    "chip_yes": ("Yes", "כן"),
+    "chip_no": ("No", "לא"),
+    # -- cards ----------------------------------------------------------------------------------------------
+    "tag_rx": ("Rx – prescription", "במרשם"),
+    "tag_otc": ("OTC – no prescription", "ללא מרשם"),
+    "card_stock": ("Stock: {name}", "מלאי: {name}"),
+    "card_equivalents": ("Equivalents of {name}", "תכשירים זהים ל{name}"),
+    "card_interactions": ("Interactions on file", "אינטראקציות רשומות"),
+    "card_prescriptions": ("Your prescriptions", "המרשמים שלכם"),
+    "card_handoff": ("Request {number}", "פנייה {number}"),
+    "handoff_waiting": ("Waiting for our staff", "ממתין לצוות"),
+    # -- while a tool runs ----------------------------------------------------------------------------------
+    "doing": ("Checking…", "בודקים…"),
+    "doing_get_medication_by_name": ("Looking up the medicine…", "מחפשים את התרופה…"),
+    "doing_get_medication_by_name_of": ("Looking up {name}…", "מחפשים את {name}…"),
+    "doing_get_medication_info": ("Reading the leaflet…", "קוראים בעלון…"),
+    "doing_get_medication_info_of": ("Reading the leaflet of {name}…", "קוראים בעלון של {name}…"),
+    "doing_check_inventory": ("Checking the stock…", "בודקים מלאי…"),
+    "doing_check_stock": ("Checking stock in the branches…", "בודקים מלאי בסניפים…"),
+    "doing_check_stock_in": ("Checking stock in {place}…", "בודקים מלאי ב{place}…"),
+    "doing_inventory_check": ("Searching our products…", "מחפשים במוצרים שלנו…"),
+    "doing_inventory_find_equivalent": ("Looking for identical products…", "מחפשים תכשירים זהים…"),
+    "doing_interaction_check": ("Checking interactions on file…", "בודקים אינטראקציות רשומות…"),
+    "doing_check_prescription_requirement": ("Checking if a prescription is needed…", "בודקים אם נדרש מרשם…"),
+    "doing_prescription_management": ("Reading your prescriptions…", "קוראים את המרשמים שלכם…"),
+    "doing_prescription_verify": ("Verifying the prescription…", "מאמתים את המרשם…"),
+    # -- errors of the socket -------------------------------------------------------------------------------
+    "error_bad_frame": ("This message could not be read.", "לא ניתן לקרוא את ההודעה הזאת."),
+    "error_too_large": ("This message is too large.", "ההודעה גדולה מדי."),
+    "error_too_long": (
+        "Please keep a message under 4,000 characters.",
+        "נא לקצר את ההודעה לפחות מ-4,000 תווים.",
+    ),
+    "error_rate_limited": (
+        "That was a lot of messages. Please wait a little and send it again.",
+        "נשלחו הרבה הודעות. נא להמתין מעט ולשלוח שוב.",
+    ),
+    "error_unknown_conversation": (
+        "This conversation is no longer here. Please start a new one.",
+        "השיחה הזאת כבר אינה קיימת. נא להתחיל שיחה חדשה.",
+    ),
+    "error_forbidden_origin": ("This page may not open the chat.", "הדף הזה אינו רשאי לפתוח את הצ׳אט."),
+    "error_code_expired": (
+        "That code is no longer valid. Ask for a new one with your email or phone number.",
+        "הקוד כבר אינו בתוקף. בקשו קוד חדש עם דוא״ל או טלפון.",
+    ),
+    "error_locked": (
+        "The code was wrong too often. Our staff will take over.",
+        "הקוד היה שגוי יותר מדי פעמים. הצוות שלנו ימשיך מכאן.",
+    ),
+    "error_busy": ("We are busy right now. Please try again in a moment.", "יש עומס כרגע. נסו שוב בעוד רגע."),
+    "error_internal": (
+        "Something went wrong on our side. Please send it again.",
+        "משהו השתבש אצלנו. נא לשלוח שוב.",
+    ),
+}
+
+# key → ((one, two, many) in English, (one, two, many) in Hebrew)
+PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
+    "in_stock": (
+        ("{name} is in stock ({n} unit available).", "{name} is in stock ({n} units available).", "{name} is in stock ({n} units available)."),
+        ("{name} במלאי (נותרה יחידה אחת).", "{name} במלאי ({n} יחידות זמינות).", "{name} במלאי ({n} יחידות זמינות)."),
+    ),
+    "in_stock_low": (
+        (
+            "{name} is in stock but limited quantity available ({n} unit).",
+            "{name} is in stock but limited quantity available ({n} units).",
+            "{name} is in stock but limited quantity available ({n} units).",
+        ),
+        (
+            "{name} במלאי, אך המלאי מוגבל (יחידה אחת).",
+            "{name} במלאי, אך המלאי מוגבל ({n} יחידות).",
+            "{name} במלאי, אך המלאי מוגבל ({n} יחידות).",
+        ),
+    ),
+    "in_stock_at": (
+        ("{name} is in stock at {store} ({n} unit).", "{name} is in stock at {store} ({n} units).", "{name} is in stock at {store} ({n} units)."),
+        ("{name} במלאי ב{store} (יחידה אחת).", "{name} במלאי ב{store} ({n} יחידות).", "{name} במלאי ב{store} ({n} יחידות)."),
+    ),
+    "in_stock_at_low": (
+        (
+            "{name} is in stock at {store} but limited quantity available ({n} unit).",
+            "{name} is in stock at {store} but limited quantity available ({n} units).",
+            "{name} is in stock at {store} but limited quantity available ({n} units).",
+        ),
+        (
+            "{name} במלאי ב{store}, אך המלאי מוגבל (יחידה אחת).",
+            "{name} במלאי ב{store}, אך המלאי מוגבל ({n} יחידות).",
+            "{name} במלאי ב{store}, אך המלאי מוגבל ({n} יחידות).",
+        ),
+    ),
+    "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
+    "refills_left": (
+        ("You have {n} refill remaining.", "You have {n} refills remaining.", "You have {n} refills remaining."),
+        ("נותר ניפוק אחד.", "נותרו {n} ניפוקים.", "נותרו {n} ניפוקים."),
+    ),
+    "refills_short": (
+        ("{n} refill remaining", "{n} refills remaining", "{n} refills remaining"),
+        ("נותר ניפוק אחד", "נותרו {n} ניפוקים", "נותרו {n} ניפוקים"),
+    ),
+    "prescriptions_head": (
+        ("I found {n} prescription for {name}:", "I found {n} prescriptions for {name}:", "I found {n} prescriptions for {name}:"),
+        ("מצאתי מרשם אחד על שמכם:", "מצאתי {n} מרשמים על שמכם:", "מצאתי {n} מרשמים על שמכם:"),
+    ),
+    "prescriptions_head_active": (
+        (
+            "I found {n} active prescription for {name}:",
+            "I found {n} active prescriptions for {name}:",
+            "I found {n} active prescriptions for {name}:",
+        ),
+        (
+            "מצאתי מרשם פעיל אחד על שמכם:",
+            "מצאתי {n} מרשמים פעילים על שמכם:",
+            "מצאתי {n} מרשמים פעילים על שמכם:",
+        ),
+    ),
+    "code_wrong": (
+        ("That code is not right. You have {n} try left.", "That code is not right. You have {n} tries left.", "That code is not right. You have {n} tries left."),
+        ("הקוד אינו נכון. נותר ניסיון אחד.", "הקוד אינו נכון. נותרו {n} ניסיונות.", "הקוד אינו נכון. נותרו {n} ניסיונות."),
+    ),
+}
+
+# kind → value → (English, Hebrew)
+LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
+    "form": {
+        "tablet": ("tablet", "טבליה"),
+        "capsule": ("capsule", "קפסולה"),
+        "syrup": ("syrup", "סירופ"),
+        "spray": ("spray", "תרסיס"),
+        "pen": ("pen", "עט להזרקה"),
+        "cream": ("cream", "קרם"),
+        "ointment": ("ointment", "משחה"),
+        "drops": ("drops", "טיפות"),
+        "patch": ("patch", "מדבקה"),
+        "suppository": ("suppository", "נר"),
+        "inhaler": ("inhaler", "משאף"),
+        "solution": ("solution", "תמיסה"),
+        "suspension": ("suspension", "תרחיף"),
+        "injection": ("injection", "זריקה"),
+    },
+    "release": {"extended": ("extended release", "שחרור מושהה"), "delayed": ("delayed release", "שחרור מאוחר")},
+    "unit": {
+        "tablet": ("tablets", "טבליות"),
+        "capsule": ("capsules", "קפסולות"),
+        "ml": ("ml", "מ״ל"),
+        "dose": ("doses", "מנות"),
+        "pen": ("pens", "עטים"),
+    },
+    "section": {
+        "use": ("use", "שימוש"),
+        "dosage": ("dosage", "מינון"),
+        "minimum_age": ("age", "גיל"),
+        "pregnancy": ("pregnancy", "היריון"),
+        "breastfeeding": ("breastfeeding", "הנקה"),
+        "driving": ("driving", "נהיגה"),
+        "food_alcohol": ("food and alcohol", "אוכל ואלכוהול"),
+        "storage": ("storage", "אחסון"),
+        "missed_dose": ("a missed dose", "מנה שנשכחה"),
+        "side_effects": ("side effects", "תופעות לוואי"),
+        "warnings": ("warnings", "אזהרות"),
+        "excipients": ("inactive ingredients", "חומרים לא פעילים"),
+    },
+    "weekday": {
+        "sun": ("Sunday", "יום ראשון"),
+        "mon": ("Monday", "יום שני"),
+        "tue": ("Tuesday", "יום שלישי"),
+        "wed": ("Wednesday", "יום רביעי"),
+        "thu": ("Thursday", "יום חמישי"),
+        "fri": ("Friday", "יום שישי"),
+        "sat": ("Saturday", "שבת"),
+    },
+    "status": {
+        "active": ("active", "פעיל"),
+        "completed": ("completed", "נוצל"),
+        "expired": ("expired", "לא בתוקף"),
+    },
+    "column": {
+        "branch": ("Branch", "סניף"),
+        "packs": ("Packs", "יחידות"),
+        "distance": ("Distance", "מרחק"),
+        "hours": ("Now", "עכשיו"),
+        "product": ("Product", "תכשיר"),
+        "stock": ("In stock", "במלאי"),
+        "ingredient": ("Active ingredient", "חומר פעיל"),
+        "form": ("Form", "צורת מתן"),
+        "strength": ("Strength", "חוזק"),
+        "pack": ("Pack", "אריזה"),
+        "medicine": ("Medicine", "תרופה"),
+        "refills": ("Refills", "ניפוקים"),
+        "status": ("Status", "מצב"),
+        "state": ("Status", "מצב"),
+    },
+}

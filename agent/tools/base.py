@@ -1,0 +1,195 @@
+"""What a tool is: its arguments, its results, who calls it and what came of it."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+
+from agent.models import ApiKey
+from pharmacy_site.lib.errors import PharmacyError
+from prescriptions.models import Patient
+from stores.geo import Point
+
+Channel = Literal["chat", "http"]
+Language = Literal["he", "en"]
+Family = Literal["S0", "S1", "S2"]
+
+TEXT_LENGTH: Final = 500
+SMALLEST, LARGEST = -(2**63), 2**63 - 1
+_EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
+_LONG_NUMBER: Final = re.compile(r"\d(?:[\s().-]{0,2}\d){5,}")
+MASK: Final = "***"
+
+
+def _without_nul(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain a NUL character")
+    return text
+
+
+Text = Annotated[
+    str,
+    Field(max_length=TEXT_LENGTH),
+    AfterValidator(_without_nul),
+    WithJsonSchema({"type": "string", "maxLength": TEXT_LENGTH, "pattern": "^[^\\u0000]*$"}),
+]
+
+
+def _whole(value: object) -> object:
+    """JSON knows one kind of number: 2.0 is the integer 2, for JSON Schema too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Whole = Annotated[int, Field(ge=SMALLEST, le=LARGEST), BeforeValidator(_whole)]
+MedicationRef = Whole | Text
+"""2, "2" and "med-2" are the same medication, in every tool."""
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool: strict, and nothing unknown beside them."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class Result(BaseModel):
+    """A result or a part of one, with exactly the contract's fields."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """Who calls, through which door, in which conversation; never taken from a model's arguments.
+
+    `actor` is "chat:<conversation>" or "key:<id>". `patient` is the person verified in this conversation.
+    `context_medications` are the ids last talked about (S2's `findMedicationFromContext`), `message` is the customer's
+    message (S2 infers the store from it), `origin` a place that the customer shared.
+    """
+
+    actor: str
+    channel: Channel
+    language: Language
+    patient: Patient | None = None
+    context_medications: tuple[int, ...] = ()
+    message: str = ""
+    origin: Point | None = None
+    api_key: ApiKey | None = None
+    scopes: frozenset[str] = frozenset()
+    conversation_id: UUID | None = None
+    run_id: UUID | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A success: the contract's result and what else an answer may use."""
+
+    result: Result
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A failure's own part; the envelope adds the code. `fields` are the contract's extra fields."""
+
+    message: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One tool. `run` gives an answer or raises a typed error; `refuse` words that error for this tool's family."""
+
+    name: str
+    family: Family
+    description: str
+    arguments: type[Arguments]
+    success: tuple[type[Result], ...]
+    failure: type[Result]
+    run: Callable[[Any, ToolContext], Answer]
+    refuse: Callable[[PharmacyError, Any, ToolContext], Refusal]
+    codes: Mapping[type[PharmacyError], str] = field(default_factory=dict)
+    """Where this tool's code for an error differs from its family's."""
+    private: bool = False
+    """Whether the tool shows a patient's data: in the chat only that of the verified patient."""
+
+    @property
+    def scope(self) -> str:
+        """The scope that a caller over HTTP needs."""
+        return "patients" if self.private else "tools"
+
+
+@dataclass(frozen=True)
+class ToolOutcome:
+    """What came of one call. `result` is exactly the contract's output; `evidence` holds further facts (JSON)."""
+
+    name: str
+    ok: bool
+    result: dict[str, Any]
+    code: str | None
+    evidence: dict[str, Any]
+    duration_ms: int
+    arguments_redacted: dict[str, Any]
+
+
+class UnknownTool(PharmacyError):
+    """There is no tool of this name."""
+
+
+class InvalidArguments(PharmacyError):
+    """The arguments break the tool's schema; `errors` names each field and holds nothing that was sent."""
+
+    def __init__(self, errors: list[dict[str, str]]) -> None:
+        super().__init__("arguments break the schema")
+        self.errors = errors
+
+
+class NotAuthorised(PharmacyError):
+    """The caller may not use this tool (HTTP: its key lacks the scope)."""
+
+
+# -- Refusals that only tools know -------------------------------------------------------------------------
+
+
+class NameEmpty(PharmacyError):
+    """A name was asked for and there is none."""
+
+
+class NothingAsked(PharmacyError):
+    """Neither an id nor a name was given."""
+
+
+class ActionUnknown(PharmacyError):
+    """S0's `action` is neither LIST nor REFILL_STATUS."""
+
+
+class PrescriptionMissing(PharmacyError):
+    """REFILL_STATUS was asked for without a prescription."""
+
+
+class CityNotServed(PharmacyError):
+    """No store is in the place that was named."""
+
+    def __init__(self, city: str, evidence: dict[str, Any]) -> None:
+        super().__init__("no store in that place")
+        self.city = city
+        self.evidence = evidence
+
+
+def redact(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments as they may be stored: identifiers masked, contacts and long numbers in texts too."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, str):
+            return _LONG_NUMBER.sub(MASK, _EMAIL.sub(MASK, value))
+        if isinstance(value, list):
+            return [kept(item) for item in value]
+        return value
+
+    return {
+        name: MASK if name in {"user_identifier", "patient_id"} else kept(value)
+        for name, value in arguments.items()
+    }

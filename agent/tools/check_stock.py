@@ -1,0 +1,268 @@
+"""S2 `check_stock`: which branches have a medication, nearest first; a named branch, city or place decides from where.
+
+Evidence of a success: `medication` (see `facts.py`), `matched_by`, `controlled`, `place` ("store", "city", "none"),
+`city_en`, `city_he` (a city was named), `requested` and `stores` (in the order of the result): a store's facts with
+`quantity, km, low, restock_on, updated_at`; `km` is null when nobody said from where. When a city has none, `elsewhere`
+lists the nearest branches that have some. `more`: not all stores are listed.
+Of CITY_NOT_SERVED: `medication`, `nearest` and `nearest_stocked`, stores with `km`, or null when the place is unknown;
+`near_place` (a store or city a typo away) as `{label_en, label_he}` or null.
+Of MED_NOT_FOUND: `candidates` when several are meant, `near` when none is (chat only).
+"""
+
+from typing import Any, Final, Literal
+
+from django.utils import timezone
+
+from agent.tool_wording import say
+from agent.tools.base import Answer, Arguments, CityNotServed, Refusal, Result, Text, Tool, ToolContext
+from agent.tools.envelopes import SuccessS2
+from agent.tools.facts import both, controlled, ingredient_display, medication_facts, named, store_facts
+from agent.tools.lookup import medication_loose, refuse_loose
+from inventory.models import Medication, StockLevel
+from inventory.stock import BranchStock, branches, is_low, restock_on
+from pharmacy_site.lib.errors import PharmacyError
+from stores.geo import Point, distance_km
+from stores.models import Store
+from stores.selectors import (
+    CityPlace,
+    Place,
+    StorePlace,
+    UnservedPlace,
+    place_find,
+    places_in,
+    store_reference,
+)
+
+MOST_STORES: Final = 50
+MOST_ELSEWHERE: Final = 5
+
+
+class CheckStockArguments(Arguments):
+    """The medication, maybe a place, and whether stores that have none are listed too."""
+
+    medication_query: Text
+    store_query: Text | None = None
+    show_all_stores: bool | None = False
+
+
+class StockMedication(Result):
+    """S2's medication."""
+
+    id: str
+    name: str
+    activeIngredient: str
+    prescriptionRequired: bool
+
+
+class StoreQuantity(Result):
+    """A store and its packs."""
+
+    storeLabel: str
+    qty: int
+
+
+class CheckStockMeta(Result):
+    """How the list was made."""
+
+    showAllStores: bool
+
+
+class CheckStockSuccess(SuccessS2):
+    """The store that was asked about, if one was, and the other branches, nearest first."""
+
+    medication: StockMedication
+    requestedStore: StoreQuantity | None
+    stores: list[StoreQuantity]
+    meta: CheckStockMeta
+
+
+class CheckStockFailure(Result):
+    """No one medication was meant, no store is in the place named, or the data cannot be read (INTERNAL, not in S2)."""
+
+    ok: Literal[False]
+    reason: Literal["MED_NOT_FOUND", "CITY_NOT_SERVED", "INTERNAL"]
+    city: str = ""
+    message: str = ""
+
+
+def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
+    """Return the stock of the branch, city or surroundings that were asked about."""
+    medication, matched_by = medication_loose(asked.medication_query, context)
+    show_all = bool(asked.show_all_stores)
+    place = _place(asked, context)
+    if isinstance(place, UnservedPlace):
+        raise CityNotServed(place.name, _unserved(place, medication, context))
+    evidence: dict[str, Any] = {
+        "medication": medication_facts(medication),
+        "matched_by": matched_by,
+        "controlled": controlled(medication),
+        "place": "none",
+    }
+    requested = None
+    if isinstance(place, CityPlace) and len(place.stores) > 1:
+        found = _in_city(place, medication, context.origin, show_all)
+        evidence["place"] = "city"
+        evidence["city_en"], evidence["city_he"] = both(place.locality, "name")
+        if not any(branch.quantity for branch in found):
+            centre = Point(place.locality.lat, place.locality.lng)
+            others = branches(medication, origin=centre, limit=MOST_ELSEWHERE)
+            evidence["elsewhere"] = _branch_facts(others, context)
+    else:
+        store = place.store if isinstance(place, StorePlace) else place.stores[0] if place else None
+        origin = context.origin
+        if store is not None:
+            requested = _described(store, medication, None)
+            origin = _point(store) or origin
+            evidence["place"] = "store"
+            evidence["requested"] = _branch_facts([requested], context)[0]
+        found = branches(
+            medication,
+            origin=origin,
+            only_stocked=not show_all,
+            exclude_store_id=store.pk if store else None,
+            limit=MOST_STORES + 1,
+        )
+    evidence["more"] = len(found) > MOST_STORES
+    found = found[:MOST_STORES]
+    evidence["stores"] = _branch_facts(found, context)
+    return Answer(_success(medication, requested, found, show_all, context), evidence)
+
+
+def refuse(error: PharmacyError, asked: CheckStockArguments, context: ToolContext) -> Refusal:
+    """Word an unserved city; give what the question back needs."""
+    if isinstance(error, CityNotServed):
+        message = say("city_not_served", context.language, city=error.city)
+        return Refusal(fields={"city": error.city, "message": message}, evidence=error.evidence)
+    return refuse_loose(error, context)
+
+
+def _place(asked: CheckStockArguments, context: ToolContext) -> Place | None:
+    """Return the place in `store_query`, or the one place that the customer's message names."""
+    if asked.store_query is not None and asked.store_query.strip():
+        return place_find(asked.store_query)
+    mentions = places_in(context.message) if context.message else []
+    return mentions[0].place if len(mentions) == 1 else None
+
+
+def _in_city(
+    place: CityPlace, medication: Medication, origin: Point | None, show_all: bool
+) -> list[BranchStock]:
+    """Return the city's branches from the customer's location, or in the order from the reference branch."""
+    start = origin or _point(store_reference())
+    levels = {
+        level.store_id: level
+        for level in StockLevel.objects.filter(medication=medication, store__in=place.stores)
+    }
+    found = [_with_level(store, levels.get(store.pk), origin) for store in place.stores]
+
+    def order(branch: BranchStock) -> tuple[float, int]:
+        point = _point(branch.store)
+        return (distance_km(start, point) if start and point else float("inf")), branch.store.pk
+
+    return sorted((branch for branch in found if show_all or branch.quantity), key=order)
+
+
+def _described(store: Store, medication: Medication, origin: Point | None) -> BranchStock:
+    return _with_level(store, StockLevel.objects.filter(store=store, medication=medication).first(), origin)
+
+
+def _with_level(store: Store, level: StockLevel | None, origin: Point | None) -> BranchStock:
+    point = _point(store)
+    return BranchStock(
+        store=store,
+        quantity=level.quantity if level else 0,
+        km=distance_km(origin, point) if origin and point else None,
+        restock_on=restock_on(level) if level else None,
+        updated_at=level.updated_at if level else None,
+        low=is_low(level) if level else False,
+    )
+
+
+def _success(
+    medication: Medication,
+    requested: BranchStock | None,
+    found: list[BranchStock],
+    show_all: bool,
+    context: ToolContext,
+) -> CheckStockSuccess:
+    def quantity(branch: BranchStock) -> StoreQuantity:
+        return StoreQuantity(storeLabel=named(branch.store, context.language), qty=branch.quantity)
+
+    return CheckStockSuccess(
+        medication=StockMedication(
+            id=f"med-{medication.pk}",
+            name=named(medication, context.language),
+            activeIngredient=ingredient_display(medication, context.language),
+            prescriptionRequired=medication.rx_required,
+        ),
+        requestedStore=quantity(requested) if requested else None,
+        stores=[quantity(branch) for branch in found],
+        meta=CheckStockMeta(showAllStores=show_all),
+    )
+
+
+def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[str, Any]]:
+    facts = store_facts([branch.store for branch in found], context)
+    return [
+        {
+            **facts[branch.store.pk],
+            "quantity": branch.quantity,
+            "km": None if branch.km is None else round(branch.km, 1),
+            "low": branch.low,
+            "restock_on": branch.restock_on.isoformat() if branch.restock_on else None,
+            "updated_at": timezone.localtime(branch.updated_at).isoformat(timespec="minutes")
+            if branch.updated_at
+            else None,
+        }
+        for branch in found
+    ]
+
+
+def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> dict[str, Any]:
+    evidence: dict[str, Any] = {
+        "medication": medication_facts(medication),
+        "nearest": None,
+        "nearest_stocked": None,
+    }
+    if place.locality is not None:
+        centre = Point(place.locality.lat, place.locality.lng)
+        nearest = branches(medication, origin=centre, only_stocked=False, limit=1)
+        stocked = branches(medication, origin=centre, limit=1)
+        evidence["nearest"] = next(iter(_branch_facts(nearest, context)), None)
+        evidence["nearest_stocked"] = next(iter(_branch_facts(stocked, context)), None)
+    evidence["near_place"] = _near_place(place, context)
+    return evidence
+
+
+def _near_place(place: UnservedPlace, context: ToolContext) -> dict[str, str] | None:
+    if context.channel != "chat" or place.locality is not None:
+        return None
+    guess = place_find(place.name, typo=True)
+    row = (
+        guess.store
+        if isinstance(guess, StorePlace)
+        else guess.locality
+        if isinstance(guess, CityPlace)
+        else None
+    )
+    return dict(zip(("label_en", "label_he"), both(row, "name"), strict=True)) if row else None
+
+
+def _point(store: Store) -> Point | None:
+    return Point(store.lat, store.lng) if store.lat is not None and store.lng is not None else None
+
+
+TOOL = Tool(
+    name="check_stock",
+    family="S2",
+    description=(
+        "Check which branches have a medication, nearest first. store_query may name a branch, a city or any place; "
+        "without it the customer's own message is searched for one. If the requested branch has none, the other "
+        "branches with stock are listed by distance from it."
+    ),
+    arguments=CheckStockArguments,
+    success=(CheckStockSuccess,),
+    failure=CheckStockFailure,
+    run=run,
+    refuse=refuse,
+)

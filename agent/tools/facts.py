@@ -1,0 +1,164 @@
+"""Facts about medications, leaflets and stores as JSON, in both languages: the evidence beside a contract's fields.
+
+Shapes, used by every tool (its own file says which keys it gives):
+
+- medication: `{id, label_en, label_he, generic_en, generic_he, form, release, strength, pack_size, pack_unit, price,
+  rx, schedule, controlled, substitution, prior_authorization, category_en, category_he}`
+- leaflet: `{kind: {en, he, source_en, source_he, updated_on}}`
+- candidate: `{id, label_en, label_he, form, release, strength}`
+- store: `{store_id, label_en, label_he, kind, phone}`; in the chat also `open_now, opens_at, closes_at, hours_today,
+  note_en, note_he`
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from django.db.models import Model, prefetch_related_objects
+from django.utils import timezone
+
+from agent.tools.base import Language, ToolContext
+from inventory import catalog
+from inventory.models import Medication
+from pharmacy_site.lib.text import compact
+from stores.models import Store
+from stores.selectors import exceptions_ahead, opening_state
+
+SHORTEST_PART: Final = 4
+"""Letters of a name's part that may stand for the name; less than a whole word of them is chance ("it")."""
+
+
+def both(row: Model, name: str) -> tuple[str, str]:
+    """Return a translated field in English and Hebrew, each standing in for the other where it is missing."""
+    english, hebrew = getattr(row, f"{name}_en") or "", getattr(row, f"{name}_he") or ""
+    return english or hebrew, hebrew or english
+
+
+def named(row: Model, language: Language, name: str = "name") -> str:
+    """Return a translated field in this language."""
+    english, hebrew = both(row, name)
+    return hebrew if language == "he" else english
+
+
+def controlled(medication: Medication) -> bool:
+    """Return whether customers are shown no quantity of it (safety: scraping of controlled stock)."""
+    return medication.schedule != ""
+
+
+def contents_load(medications: Sequence[Medication]) -> None:
+    """Read the ingredients of all of them in two queries."""
+    prefetch_related_objects(list(medications), "contents__ingredient")
+
+
+def ingredient_names(medication: Medication) -> list[str]:
+    """Return the English names of its ingredients, in order."""
+    return [both(row.ingredient, "name")[0] for row in medication.contents.all()]
+
+
+def ingredient_display(medication: Medication, language: Language) -> str:
+    """Return its ingredients as customers read them: "Paracetamol (Acetaminophen)"."""
+    return ", ".join(
+        named(row.ingredient, language, "display") or named(row.ingredient, language)
+        for row in medication.contents.all()
+    )
+
+
+def ingredients_with_strength(medication: Medication) -> str:
+    """Return its ingredients as S0 writes them: "Amoxicillin 875mg, Clavulanic acid 125mg"."""
+    return ", ".join(
+        f"{both(row.ingredient, 'name')[0]} {row.strength.replace(' ', '')}".rstrip()
+        for row in medication.contents.all()
+    )
+
+
+def medication_facts(medication: Medication) -> dict[str, Any]:
+    """Return what is on file about a product."""
+    name_en, name_he = both(medication, "name")
+    generic_en, generic_he = both(medication, "generic_name")
+    category_en, category_he = both(medication.category, "name") if medication.category else (None, None)
+    return {
+        "id": medication.pk,
+        "label_en": name_en,
+        "label_he": name_he,
+        "generic_en": generic_en,
+        "generic_he": generic_he,
+        "form": medication.form,
+        "release": medication.release,
+        "strength": medication.strength,
+        "pack_size": medication.pack_size,
+        "pack_unit": medication.pack_unit,
+        "price": None if medication.price is None else str(medication.price),
+        "rx": medication.rx_required,
+        "schedule": medication.schedule,
+        "controlled": controlled(medication),
+        "substitution": medication.substitution,
+        "prior_authorization": medication.prior_authorization,
+        "category_en": category_en,
+        "category_he": category_he,
+    }
+
+
+def leaflet_facts(medication: Medication) -> dict[str, dict[str, Any]]:
+    """Return the leaflet on file by kind of section."""
+    return {
+        section.kind: {
+            **dict(zip(("en", "he"), both(section, "text"), strict=True)),
+            **dict(zip(("source_en", "source_he"), both(section, "source"), strict=True)),
+            "updated_on": section.updated_on.isoformat() if section.updated_on else None,
+        }
+        for section in medication.leaflet.all()
+    }
+
+
+def candidate_facts(medications: Iterable[Medication]) -> list[dict[str, Any]]:
+    """Return what tells products apart when a customer has to choose."""
+    return [
+        {
+            "id": medication.pk,
+            **dict(zip(("label_en", "label_he"), both(medication, "name"), strict=True)),
+            "form": medication.form,
+            "release": medication.release,
+            "strength": medication.strength,
+        }
+        for medication in medications
+    ]
+
+
+def near_misses(query: str, context: ToolContext) -> list[dict[str, Any]]:
+    """Return products whose names are a typo away, for "did you mean"; only the chat asks that."""
+    if context.channel != "chat" or not compact(query):
+        return []
+    return candidate_facts(catalog.medications_suggest(query))
+
+
+def store_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict[str, Any]]:
+    """Return the facts of each store by id; opening hours only for the chat, in two queries for all of them."""
+    facts: dict[int, dict[str, Any]] = {
+        store.pk: {
+            "store_id": store.pk,
+            **dict(zip(("label_en", "label_he"), both(store, "name"), strict=True)),
+            "kind": store.kind,
+            "phone": store.phone.as_national if store.phone else None,
+        }
+        for store in stores
+    }
+    if context.channel == "chat":
+        now = timezone.now()
+        prefetch_related_objects(list(stores), "hours", "exceptions")
+        for store in stores:
+            facts[store.pk] |= _hours(store, now)
+    return facts
+
+
+def _hours(store: Store, now: datetime) -> dict[str, Any]:
+    state = opening_state(store, now)
+    special = exceptions_ahead(store, timezone.localdate(now), days=1)
+    note = next((both(row, "note") for row in special if row.note), ("", ""))
+    return {
+        "open_now": state.is_open,
+        "opens_at": state.opens_at.isoformat() if state.opens_at else None,
+        "closes_at": state.closes_at.isoformat() if state.closes_at else None,
+        "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
+        "note_en": note[0],
+        "note_he": note[1],
+    }

@@ -1,0 +1,152 @@
+"""A turn's two transactions: what is read before the model is asked, and what is written when the answer stands."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from agent import events
+from agent.grounding import numbers_in
+from agent.llm.base import Language, Reply, Step, StepResult, Turn
+from agent.models import Conversation, Event, Run, ToolCall
+from agent.tools.base import ToolContext, ToolOutcome
+from agent.tools.registry import toolcall_row
+from pharmacy_site.lib.text import language_of
+from prescriptions import identity
+from prescriptions.models import Handoff, Patient
+from stores.geo import Point
+
+EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
+
+
+@dataclass
+class Work:
+    """One run being answered: its rows, the turn as models see it, and what was done so far."""
+
+    run: Run
+    conversation: Conversation
+    turn: Turn
+    patient: Patient | None
+    outcomes: list[tuple[Step, ToolOutcome]]
+
+    def context(self) -> ToolContext:
+        """Who calls the tools for this turn: taken from the server's rows, never from a model."""
+        place = self.conversation.latitude, self.conversation.longitude
+        return ToolContext(
+            actor=f"chat:{self.conversation.pk}",
+            channel="chat",
+            language=self.turn.language,
+            patient=self.patient,
+            context_medications=tuple(medicine["id"] for medicine in self.turn.state.get("focus", ())),
+            message=self.turn.text,
+            origin=Point(place[0], place[1]) if place[0] is not None and place[1] is not None else None,
+            conversation_id=self.conversation.pk,
+            run_id=self.run.pk,
+        )
+
+
+def work_load(run_id: UUID) -> Work:
+    """Reads what answering a run needs."""
+    run = Run.objects.select_related("conversation__patient").get(pk=run_id)
+    conversation = run.conversation
+    patient = verified_patient(conversation)
+    text = ""
+    if run.kind == Run.Kind.MESSAGE:
+        event = Event.objects.get(conversation_id=conversation.pk, seq=run.input_seq)
+        text = event.payload["text"]
+    kept: Language = "he" if conversation.language == "he" else "en"
+    waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation.pk) is not None
+    turn = Turn(
+        text=text,
+        language=language_of(text) or kept,
+        state=conversation.state,
+        now=timezone.localtime(),
+        conversation_language=kept,
+        identity_policy=settings.CHAT_IDENTITY,
+        challenge_open=waits,
+        code=run.input.get("code", {}),
+        location=(conversation.latitude, conversation.longitude)
+        if conversation.latitude is not None and conversation.longitude is not None
+        else None,
+        resumed=run.kind == Run.Kind.RESUME,
+    )
+    return Work(run, conversation, turn_of(turn, patient), patient, [])
+
+
+def verified_patient(conversation: Conversation) -> Patient | None:
+    """Who was verified in this conversation, while the proof holds."""
+    if conversation.patient is None or conversation.verified_at is None:
+        return None
+    if timezone.now() > conversation.verified_at + timedelta(seconds=settings.IDENTITY_MAX):
+        return None
+    return conversation.patient
+
+
+def verified_now(conversation_id: UUID) -> Patient | None:
+    """Who is verified, read anew."""
+    return verified_patient(Conversation.objects.select_related("patient").get(pk=conversation_id))
+
+
+def turn_of(turn: Turn, patient: Patient | None) -> Turn:
+    """The turn with the identity that the server knows."""
+    return replace(
+        turn, identifier=patient.email if patient else None, patient_id=patient.mrn if patient else None
+    )
+
+
+def numbers_before(conversation_id: UUID) -> list[str]:
+    """The numbers that earlier answers of a conversation had from tools, and those that its messages showed."""
+    calls = ToolCall.objects.filter(run__conversation_id=conversation_id).order_by("-pk")
+    found = [
+        number
+        for evidence in calls.values_list("evidence", flat=True)[:EARLIER_CALLS]
+        for number in evidence.get("numbers", ())
+    ]
+    handoffs = Handoff.objects.filter(conversation_id=conversation_id).values_list("number", flat=True)
+    return found + list(handoffs)
+
+
+def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: str) -> None:
+    """Writes a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all."""
+    with transaction.atomic():
+        mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, lease_owner=work.run.lease_owner)
+        if not mine.update(state=Run.State.DONE, finished_at=timezone.now(), lease_until=None, model=model):
+            return  # cancelled, or taken up by another process: that one's answer counts
+        rows = []
+        for _step, outcome in work.outcomes:
+            row = toolcall_row(outcome, work.context())
+            row.evidence = {
+                "facts": row.evidence,
+                "numbers": sorted({*numbers_in(outcome.result), *numbers_in(row.evidence)}),
+            }
+            rows.append(row)
+        ToolCall.objects.bulk_create(rows)
+        for result in results:
+            if result.step.name == "identity.code" and "expires_at" in result.result:
+                events.event_append(
+                    conversation_id=work.conversation.pk,
+                    type="identity.requested",
+                    payload={"expires_at": result.result["expires_at"]},
+                    run=work.run,
+                )
+        payload: dict[str, Any] = {
+            "role": "assistant",
+            "run_id": str(work.run.pk),
+            "text": reply.text,
+            "lang": reply.language,
+            "cards": list(reply.cards),
+            "suggestions": list(reply.suggestions),
+        }
+        told = events.event_append(
+            conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
+        )
+        Run.objects.filter(pk=work.run.pk).update(answer_seq=told["seq"])
+        Conversation.objects.filter(~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk).update(
+            state=reply.state, language=reply.language
+        )

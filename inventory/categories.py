@@ -1,0 +1,50 @@
+"""Loading the categories that ship with the product; load_demo and import_catalogue both need them."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from inventory.models import FOLDED_LENGTH, Category, CategoryAlias
+from pharmacy_site.lib.text import compact
+
+
+def categories_load(path: Path, *, update: bool) -> list[int]:
+    """Create the categories of a fixture and return the ids of all that are in it.
+
+    With `update`, those that exist are brought to what the file says; without, what staff made of them stays.
+    """
+    entries: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    existing = {category.slug: category for category in Category.objects.all()}
+    aliases = set(CategoryAlias.objects.values_list("category_id", "folded"))
+    ids, new_aliases = [], []
+    for entry in entries:
+        category = existing.get(entry["slug"])
+        wanted = {
+            "name_en": entry["name"]["en"],
+            "name_he": entry["name"].get("he"),
+            "atc_prefixes": list(entry.get("atc", [])),
+        }
+        if category is None:
+            category = Category.objects.create(slug=entry["slug"], **wanted)
+        elif update and wanted != {field: getattr(category, field) for field in wanted}:
+            for field, value in wanted.items():
+                setattr(category, field, value)
+            category.save()
+        ids.append(category.pk)
+        for text in entry.get("aliases", []):
+            key = (category.pk, compact(text)[:FOLDED_LENGTH])
+            if key not in aliases:
+                aliases.add(key)
+                new_aliases.append(CategoryAlias(category=category, text=text, folded=key[1]))
+    CategoryAlias.objects.bulk_create(new_aliases)
+    return ids
+
+
+def categories_called(keys: list[str]) -> set[str]:
+    """Return those of these compact names, also in the other number ("painkiller(s)"), by which a category is called."""
+    forms = {form: key for key in keys for form in (key, f"{key}s", key.removesuffix("s"))}
+    found = set(CategoryAlias.objects.filter(folded__in=forms).values_list("folded", flat=True))
+    for names in Category.objects.values_list("name_en", "name_he"):  # a few dozen at most
+        found |= {compact(name) for name in names if name} & forms.keys()
+    return {forms[form] for form in found}

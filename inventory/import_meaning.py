@@ -1,0 +1,302 @@
+"""What one row of a drug register says, in our words. Pure: text in, a Product out.
+
+About strengths: the register writes "250 MG/5 N". The letter only says whether the amount is that of the free
+base; the unit of the 5 was lost in the export. For a liquid it can be nothing but millilitres, so it is shown
+so; a liquid without any volume ("10 MG/N") has a strength that cannot be compared with another's, and no
+volume is made up.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final
+
+from inventory import import_tables as tables
+from inventory.import_names import display_name
+from inventory.strengths import amount_text
+from pharmacy_site.lib.text import clean
+
+# As long as the columns they go into; a test compares them.
+NAME_LENGTH: Final = 120
+GENERIC_LENGTH: Final = 200
+INGREDIENT_LENGTH: Final = 200
+FORM_LENGTH: Final = 60
+STRENGTH_LENGTH: Final = 200
+PART_LENGTH: Final = 80
+EXTERNAL_ID_LENGTH: Final = 40
+COMPANY_LENGTH: Final = 120
+
+_STRENGTH: Final = re.compile(
+    r"(?P<amount>\d+(?:\.\d+)?|\.\d+)\s+(?P<unit>.+?)/(?:(?P<per>\d+(?:\.\d+)?)\s+)?[NY]"
+)
+_BRACKETS: Final = re.compile(r"\(([^)]*)\)")
+_MOST_DECIMALS: Final = 6
+_MOST_DIGITS: Final = 12
+
+
+class RowRefused(ValueError):
+    """The row cannot be read; `reasons` say why, column by column."""
+
+    def __init__(self, reasons: list[str]) -> None:
+        super().__init__("; ".join(reasons))
+        self.reasons = reasons
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One ingredient of a product; `amount` is None where the strength is not comparable."""
+
+    ingredient: str
+    strength: str
+    amount: Decimal | None
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A product as the register has it."""
+
+    external_id: str
+    name: str
+    generic_name: str
+    form: str
+    release: str
+    strength: str
+    atc: str
+    rx_required: bool
+    schedule: str
+    pharmacist_only: bool
+    company: str
+    parts: tuple[Part, ...]
+
+
+COLUMNS: Final = (
+    "din", "class", "brand_name", "ingredients", "strengths", "forms", "routes", "rx_required", "controlled",
+    "schedules", "atc", "company", "ingredients_canonical",
+)  # fmt: skip
+
+
+def is_for_humans(values: Mapping[str, str]) -> bool:
+    """Return whether the row is about a medicine for people."""
+    return values["class"].strip().casefold() == tables.HUMAN_CLASS
+
+
+def product_read(values: Mapping[str, str]) -> Product:
+    """Return the product of a row, or raise RowRefused with everything that is wrong with it."""
+    cell = {column: _one_line(values[column]) for column in COLUMNS}
+    wrong = []
+    for column, limit in (
+        ("din", EXTERNAL_ID_LENGTH), ("brand_name", NAME_LENGTH), ("company", COMPANY_LENGTH), ("atc", 10),
+    ):  # fmt: skip
+        if len(cell[column]) > limit:
+            wrong.append(f"{column}: longer than {limit} characters")
+    wrong += [
+        f"{column}: empty" for column in ("din", "brand_name", "ingredients_canonical") if not cell[column]
+    ]
+    rx_required = tables.BOOLEANS.get(cell["rx_required"].casefold())
+    if rx_required is None:
+        wrong.append(f"rx_required: neither true nor false: {cell['rx_required'][:20]!r}")
+    schedule = tables.SCHEDULE_OF_CLASS.get(cell["controlled"].casefold())
+    if schedule is None:
+        wrong.append(f"controlled: no such class: {cell['controlled'][:20]!r}")
+
+    canonical, raw, strengths = (
+        _list(cell[name]) for name in ("ingredients_canonical", "ingredients", "strengths")
+    )
+    if len(raw) != len(canonical):
+        wrong.append(f"ingredients: {len(raw)} of them, but {len(canonical)} canonical names")
+    if strengths and len(strengths) != len(canonical):
+        wrong.append(f"strengths: {len(strengths)} of them for {len(canonical)} ingredients")
+    if any(len(name) > INGREDIENT_LENGTH for name in (*canonical, *raw)):
+        wrong.append(f"ingredients: a name longer than {INGREDIENT_LENGTH} characters")
+    form, release = form_read(cell["forms"], cell["routes"], cell["brand_name"])
+    if len(form) > FORM_LENGTH:
+        wrong.append(f"forms: longer than {FORM_LENGTH} characters")
+    if wrong or rx_required is None or schedule is None:
+        raise RowRefused(wrong)
+
+    names = ingredient_names(canonical, raw)
+    texts = strengths or [""] * len(names)
+    parts = _merged(strength_read(text, form, name) for text, name in zip(texts, names, strict=True))
+    return Product(
+        external_id=cell["din"],
+        name=display_name(cell["brand_name"]),
+        generic_name=_joined([part.ingredient for part in parts], GENERIC_LENGTH).capitalize(),
+        form=form,
+        release=release,
+        strength=_joined([part.strength for part in parts if part.strength], STRENGTH_LENGTH),
+        atc=cell["atc"].upper(),
+        rx_required=rx_required,
+        schedule=schedule,
+        pharmacist_only=tables.BIOLOGIC_SCHEDULE in cell["schedules"].upper()
+        or any(map(_pharmacist_decides, names)),
+        company=cell["company"],
+        parts=parts,
+    )
+
+
+# -- Ingredients ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8192)
+def ingredient_key(name: str) -> str:
+    """Return the key of the substance that a name means: salts dropped, known synonyms replaced."""
+    key = " ".join(_one_line(name).casefold().split())
+    while key not in tables.INGREDIENT_SYNONYMS:
+        stem, _, last = key.rpartition(" ")
+        if last not in tables.SALTS or not stem or stem.split()[0] in tables.NEVER_A_STEM:
+            return key
+        key = stem
+    return tables.INGREDIENT_SYNONYMS[key]
+
+
+def ingredient_names(canonical: list[str], raw: list[str]) -> list[str]:
+    """Return the key of each ingredient: the canonical name, unless that name lost or merged the substance.
+
+    "POLIOVIRUS TYPE 1 (INACTIVATED)" is canonically "inactivated", and insulin aspart and its protamine are
+    one name: products that share nothing else would pass for equals.
+    """
+    names = []
+    plain = [_BRACKETS.sub("", name).strip() for name in raw]
+    for index, name in enumerate(canonical):
+        key = ingredient_key(name)
+        own = ingredient_key(plain[index]) or key
+        inside = " ".join(_BRACKETS.findall(raw[index])).casefold()
+        only_inside = key in inside and key.split()[0] not in own and key.endswith(("strain", "lep", "3m"))
+        merged = {ingredient_key(plain[other]) for other, twin in enumerate(canonical) if twin == name}
+        lost = key in tables.LOST_NAMES or only_inside
+        names.append(own if lost or len(merged) > 1 else key)
+    return names
+
+
+def _pharmacist_decides(name: str) -> bool:
+    return (
+        name in tables.PHARMACIST_ONLY_INGREDIENTS
+        or name.endswith(tables.BIOLOGIC_ENDINGS)
+        or name.startswith(tables.BIOLOGIC_BEGINNINGS)
+    )
+
+
+# -- Strengths -----------------------------------------------------------------------------------------------
+
+
+def strength_read(text: str, form: str, ingredient: str) -> Part:
+    """Return one ingredient's strength: "250 MG/5 N" of a syrup is 250 mg/5 mL, of a tablet 250 mg."""
+    match = _STRENGTH.fullmatch(text)
+    if not match:
+        return Part(ingredient, clean(text.lower(), PART_LENGTH), None, "")
+    amount, per = Decimal(match["amount"]), match["per"]
+    unit = tables.UNIT_NAMES.get(match["unit"].upper(), match["unit"])
+    shown = f"{amount_text(amount)}{'' if unit == '%' else ' '}{unit}"
+    # One word of a form tells a liquid; a powder for a suspension is one by the time that it is taken.
+    words = set(re.split(r"\W+", form))
+    is_liquid = bool(words & tables.LIQUID_WORDS) and "tablet" not in words
+    comparable = True
+    if per and is_liquid:
+        shown, unit = f"{shown}/{amount_text(Decimal(per))} mL", f"{unit}/{amount_text(Decimal(per))} mL"
+    elif per == "24" and "patch" in form:
+        shown, unit = f"{shown}/24 h", f"{unit}/24 h"
+    elif per or (is_liquid and unit != "%" and not words & tables.DRY_WORDS):
+        comparable = False
+    fits = len(amount.as_tuple().digits) <= _MOST_DIGITS and amount == round(amount, _MOST_DECIMALS)
+    if not comparable or not fits:
+        return Part(ingredient, shown[:PART_LENGTH], None, "")
+    return Part(ingredient, shown[:PART_LENGTH], amount, unit)
+
+
+def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
+    """One part for each ingredient; a kit of day and night tablets has several strengths of one."""
+    by_name: dict[str, list[Part]] = {}
+    for part in parts:
+        by_name.setdefault(part.ingredient, []).append(part)
+    merged = []
+    for name, same in by_name.items():
+        texts = list(dict.fromkeys(part.strength for part in same if part.strength))
+        merged.append(same[0] if len(same) == 1 else Part(name, _joined(texts, PART_LENGTH, " / "), None, ""))
+    return tuple(merged)
+
+
+# -- Forms ---------------------------------------------------------------------------------------------------
+
+
+def form_read(forms: str, routes: str, brand: str) -> tuple[str, str]:
+    """Return our form and release type: "TABLET (EXTENDED-RELEASE)" is ("tablet", "extended").
+
+    The route is part of the form wherever it does not go without saying: eye drops are no ear drops.
+    """
+    found = [_form(text) for text in _list(forms.lower())]
+    is_kit = any(name == "kit" for name, _ in found) and len(found) > 1
+    found = sorted({entry for entry in found if entry[0] != "kit" or not is_kit})
+    if not found:
+        return "", "immediate"
+    releases = {release for _, release in found if release}
+    form = " + ".join(dict.fromkeys(name for name, _ in found))
+    if len(found) == 1 and not is_kit:
+        form = _with_route(form, _list(routes.lower()))
+    release = min(releases) if len(releases) == 1 else ("extended" if "extended" in releases else "immediate")
+    if "delayed" in releases and "extended" not in releases:
+        release = "delayed"
+    if not releases and form in tables.BRAND_RELEASE_FORMS:
+        words = re.split(r"[\s/-]+", brand.casefold())
+        release = next(
+            (tables.RELEASE_OF_BRAND_WORD[w] for w in words if w in tables.RELEASE_OF_BRAND_WORD), release
+        )
+    return (f"{form} kit" if is_kit else form), release
+
+
+def _form(text: str) -> tuple[str, str]:
+    """Return the name of one form and its release type, "" where nothing is said."""
+    if text in tables.FORM_NAMES:
+        return tables.FORM_NAMES[text], ""
+    base, _, rest = text.partition("(")
+    if not rest:
+        base, _, rest = text.partition(",")
+    details = rest.rstrip(")").strip()
+    words = re.split(r"[^a-z]+", details)
+    releases = list(
+        dict.fromkeys(tables.RELEASE_WORDS[word] for word in words if word in tables.RELEASE_WORDS)
+    )
+    name = base.strip()
+    named = [form for word, form in tables.FORM_WORDS.items() if word in details]
+    if named:
+        name = f"{' '.join(named)} {name}"
+    elif details and not releases:
+        name = f"{name} ({details})"
+    if len(releases) > 1:
+        # A tablet with a quick and a slow part is neither the one nor the other.
+        return f"{' and '.join(releases)}-release {name}", "extended" if "extended" in releases else "delayed"
+    return name, releases[0] if releases else ""
+
+
+def _with_route(form: str, routes: list[str]) -> str:
+    named = {tables.ROUTE_NAMES.get(route, route) for route in routes} - {""}
+    usual = next(
+        (usual for name, usual in tables.USUAL_ROUTES.items() if form == name or form.endswith(f" {name}")),
+        frozenset(),
+    )
+    if not named or named <= usual or any(route in form.split() for route in named):
+        return form
+    if named == {"injection"}:
+        return f"{form} for injection"
+    return f"{'/'.join(sorted(named))} {form}" if len(named) <= 3 else f"{form} for several routes"
+
+
+def _one_line(text: str) -> str:
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text.strip()  # what `clean` would return, at a tenth of its price
+    return clean(text).replace("\n", " ")
+
+
+def _list(text: str) -> list[str]:
+    return [entry for entry in (part.strip() for part in text.split(";")) if entry]
+
+
+def _joined(texts: list[str], limit: int, glue: str = " + ") -> str:
+    """Join as many as fit, and show that there are more."""
+    result = glue.join(texts)
+    while len(result) > limit:
+        texts = texts[:-1]
+        result = glue.join([*texts, "…"])
+    return result

@@ -1,0 +1,181 @@
+"""The search index: names in the form in which they are compared, and the look-ups that read it.
+
+Everything here is derived from the catalogue and can be rebuilt (`index.py` writes it). No look-up scans the catalogue:
+exact names through an index on `compact`, parts of names through trigrams, typos through words with a letter left out.
+What a match means (ambiguous, a prefix, a near miss) is decided in `catalog.py`.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any, Final, NamedTuple
+
+from django.db import connection
+from django.db.models import (
+    Case,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    QuerySet,
+    Value,
+    When,
+    Window,
+)
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import RowNumber
+
+from inventory.models import (
+    FOLDED_LENGTH,
+    WORD_LENGTH,
+    Medication,
+    MedicationTerm,
+    SearchTerm,
+    SearchWord,
+    StockLevel,
+    WordDeletion,
+)
+from pharmacy_site.lib.text import compact, deletions, one_typo
+
+STOCKED, CARRIED, LISTED = 0, 1, 2
+"""In stock somewhere; some store has a row for it; only in the catalogue."""
+
+SHORTEST_TYPO: Final = 4
+"""Shorter words have too many neighbours: one typo away from "iron" is meant, from "ace" is noise."""
+_TRIGRAM: Final = 3
+_BEHIND_ALL_LETTERS: Final = "\U0010ffff"
+
+Kind = MedicationTerm.Kind
+WHOLE_NAMES: Final = (Kind.NAME, Kind.ALIAS, Kind.INGREDIENT)
+
+
+class Match(NamedTuple):
+    """That a name was found, whose it is, in which way, and how available that product is."""
+
+    folded: str
+    compact: str
+    medication_id: int
+    kind: int
+    rank: int
+    form: str
+    release: str
+    strength: str
+
+
+_COLUMNS: Final = (
+    "medication_id",
+    "kind",
+    "rank",
+    "medication__form",
+    "medication__release",
+    "medication__strength",
+)
+
+
+def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] = WHOLE_NAMES) -> list[Match]:
+    """Return whose names these compact names are, the `keep` most available per name and kind. Two queries.
+
+    The terms first: with their ids in the second query a planner need not guess how many products a name has.
+    """
+    usable = sorted({name for name in names if name and len(name) <= FOLDED_LENGTH})
+    if not usable:
+        return []
+    terms = {pk: told for pk, *told in term_query(usable).values_list("pk", "folded", "compact")}
+    if not terms:
+        return []
+    rows = exact_query(terms, kinds=kinds, keep=keep).values_list("term_id", *_COLUMNS)
+    return [Match(*terms[term_id], *row) for term_id, *row in rows]
+
+
+def term_query(names: Collection[str]) -> QuerySet[SearchTerm, Any]:
+    """Return the query for the terms that are one of these compact names."""
+    return SearchTerm.objects.filter(compact__in=names)
+
+
+def exact_query(
+    terms: Collection[int], *, kinds: Collection[int], keep: int
+) -> QuerySet[MedicationTerm, Any]:
+    """Return the query for the medications that have these terms."""
+    place = Window(
+        RowNumber(),
+        partition_by=[F("term_id"), F("kind")],
+        order_by=[F("rank").asc(), F("medication_id").asc()],
+    )
+    rows = _ranked().filter(term__in=sorted(terms), kind__in=sorted(kinds)).annotate(place=place)
+    return rows.filter(place__lte=keep).order_by("kind", "rank", "medication_id")
+
+
+def partial_matches(folded: str, *, kinds: Collection[int], keep: int) -> list[Match]:
+    """Return products of which a name contains the folded text (begins with it, below three letters). One query."""
+    if not folded or len(folded) > FOLDED_LENGTH:
+        return []
+    columns = ("term__folded", "term__compact", *_COLUMNS)
+    return [Match(*row) for row in partial_query(folded, kinds=kinds)[:keep].values_list(*columns)]
+
+
+def partial_query(folded: str, *, kinds: Collection[int]) -> QuerySet[MedicationTerm, Any]:
+    """Return the query of `partial_matches`; SQL wildcards in the text are ordinary letters."""
+    rows = _ranked().filter(kind__in=sorted(kinds), term__in=terms_containing(folded))
+    return rows.order_by("rank", "medication_id", "kind")
+
+
+def terms_containing(folded: str) -> QuerySet[SearchTerm, Any]:
+    """Return the terms that contain a folded text (begin with it, below three letters)."""
+    terms = SearchTerm.objects.all()
+    if connection.vendor == "postgresql":
+        if len(folded) < _TRIGRAM:
+            return terms.filter(folded__startswith=folded)
+        return terms.filter(folded__contains=folded)
+    if len(folded) < _TRIGRAM:
+        # LIKE folds letters on SQLite and therefore cannot use the index; a range can.
+        return terms.filter(folded__gte=folded, folded__lt=folded + _BEHIND_ALL_LETTERS)
+    phrase = '"' + folded.replace('"', '""') + '"'
+    table = "inventory_searchterm_fts"
+    return terms.filter(pk__in=RawSQL(f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [phrase]))
+
+
+def category_matches(category_id: int, *, keep: int) -> list[Match]:
+    """Return the products of a category as matches by name, the most available first. One query."""
+    rows = Medication.objects.filter(category=category_id, is_active=True)
+    rows = rows.annotate(rank=_rank("pk")).order_by("rank", "pk")
+    columns = rows.values_list("pk", "rank", "form", "release", "strength")[:keep]
+    return [Match("", "", pk, Kind.NAME, rank, *product) for pk, rank, *product in columns]
+
+
+def near_words(targets: Iterable[str]) -> dict[str, list[str]]:
+    """Return for each compact word the indexed words one typo away; a word that is indexed itself has none. One query."""
+    usable = {word for word in targets if SHORTEST_TYPO <= len(word) <= WORD_LENGTH}
+    if not usable:
+        return {}
+    known = set(near_query(usable))
+    return {
+        word: [] if word in known else sorted(other for other in known if one_typo(word, other))
+        for word in usable
+    }
+
+
+def near_query(targets: Collection[str]) -> QuerySet[Any, str]:
+    """Return the query of `near_words`: candidates that share the word or one of its deletions."""
+    variants = sorted(set(targets).union(*map(deletions, targets)))
+    meant = SearchWord.objects.filter(text__in=variants).values_list("text", flat=True)
+    by_deletion = WordDeletion.objects.filter(variant__in=variants).values_list("word__text", flat=True)
+    return meant.union(by_deletion)
+
+
+def is_whole_word(folded_query: str, folded_name: str) -> bool:
+    """Return whether the query is made of whole words of the name, in a row."""
+    return f" {folded_query} " in f" {folded_name} " or compact(folded_query) == compact(folded_name)
+
+
+def _ranked() -> QuerySet[MedicationTerm, Any]:
+    """Terms of active medications with `rank`, how available each is."""
+    return MedicationTerm.objects.filter(medication__is_active=True).annotate(rank=_rank("medication_id"))
+
+
+def _rank(medication: str) -> Case:
+    """How available a product is; both probes read one small index."""
+    levels = StockLevel.objects.filter(medication=OuterRef(medication))
+    return Case(
+        When(Exists(levels.filter(quantity__gt=0)), then=Value(STOCKED)),
+        When(Exists(levels), then=Value(CARRIED)),
+        default=Value(LISTED),
+        output_field=IntegerField(),
+    )

@@ -1,0 +1,198 @@
+"""Reading stock: one store's level, totals, and the branches that have a product, nearest first.
+
+Stores without a place (the online store has none) and inactive ones are no branches. Nothing here reads every
+store to find the nearest few.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import date, datetime
+from math import cos, pi, radians, sin
+from typing import Final
+
+from django.conf import settings
+from django.db.models import Exists, F, FloatField, OuterRef, QuerySet, Sum, Value
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Cos, Sin
+from django.utils import timezone
+
+from inventory.models import Medication, StockLevel
+from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km
+from stores.models import Store
+
+FEW_STORES: Final = 300
+"""With no more stores than this, looking at each of them is cheaper than looking around the customer."""
+FIRST_KM: Final = 3.0
+_HALF_ROUND_KM: Final = pi * EARTH_RADIUS_KM
+_SPARE_ROWS: Final = (
+    10  # the database's arithmetic may order two stores differently that are millimetres apart
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStock:
+    """What one branch has; `km` is None when nobody said from where, or the branch's place is not on file."""
+
+    store: Store
+    quantity: int
+    km: float | None
+    restock_on: date | None
+    """When more is expected: only a date in the future, only of a branch that has none."""
+    updated_at: datetime | None
+    """When the level last changed; None for a branch that never carried the product."""
+    low: bool
+
+
+def level_at(store: Store, medication: Medication) -> StockLevel | None:
+    """Return the store's level of the product, or None when the store never carried it."""
+    return StockLevel.objects.filter(store=store, medication=medication).order_by().first()
+
+
+def totals(medication_ids: Iterable[int]) -> dict[int, int]:
+    """Return how many packs all active stores together have, for each id asked about; 0 for none."""
+    ids = list(medication_ids)
+    rows = (
+        StockLevel.objects.filter(medication_id__in=ids, quantity__gt=0, store__is_active=True)
+        .order_by()
+        .values("medication_id")
+        .annotate(packs=Sum("quantity"))
+        .values_list("medication_id", "packs")
+    )
+    return dict.fromkeys(ids, 0) | dict(rows)
+
+
+def is_low(level: StockLevel) -> bool:
+    """Return whether there are some packs, but no more than the level's threshold."""
+    return 0 < level.quantity <= level.low_threshold
+
+
+def restock_on(level: StockLevel) -> date | None:
+    """Return when more is expected, if there is none now and the date is still in the future."""
+    expected = level.restock_on
+    return expected if expected and level.quantity == 0 and expected > timezone.localdate() else None
+
+
+def branches(
+    medication: Medication,
+    *,
+    origin: Point | None,
+    only_stocked: bool = True,
+    exclude_store_id: int | None = None,
+    limit: int | None = None,
+) -> list[BranchStock]:
+    """Return the branches that have the product, nearest first, ties by store number.
+
+    Without an origin the order is that of the distance from the reference branch, and no distance is given.
+    With `only_stocked=False` branches that have none come too. With a limit, at most a few queries and a few
+    times `limit` rows, however many branches there are; without one, every branch that fits is read.
+    """
+    start = origin or _reference_point()
+    stores = Store.objects.filter(kind=Store.Kind.BRANCH, is_active=True)
+    if exclude_store_id is not None:
+        stores = stores.exclude(pk=exclude_store_id)
+    if only_stocked:
+        stores = stores.filter(
+            Exists(StockLevel.objects.filter(store=OuterRef("pk"), medication=medication, quantity__gt=0))
+        )
+    if limit is not None:
+        near = _nearest(stores, medication, start, only_stocked=only_stocked, limit=limit)
+        stores = Store.objects.filter(pk__in=near)
+    return _described(stores, medication, origin, start, only_stocked=only_stocked)[:limit]
+
+
+def _reference_point() -> Point | None:
+    row = (
+        Store.objects.filter(pk=settings.REFERENCE_BRANCH, lat__isnull=False)
+        .values_list("lat", "lng")
+        .first()
+    )
+    return Point(row[0], row[1]) if row and row[0] is not None and row[1] is not None else None
+
+
+def _described(
+    stores: QuerySet[Store],
+    medication: Medication,
+    origin: Point | None,
+    start: Point | None,
+    *,
+    only_stocked: bool,
+) -> list[BranchStock]:
+    levels = StockLevel.objects.filter(
+        medication=medication, store__in=stores.order_by().values("pk")
+    ).order_by()
+    level_of = {
+        level.store_id: level for level in (levels.filter(quantity__gt=0) if only_stocked else levels)
+    }
+    found = []
+    for store in stores.select_related("locality").order_by("pk"):
+        level = level_of.get(store.pk)
+        if only_stocked and level is None:
+            continue  # sold out between the two queries
+        km = _km(start, store.lat, store.lng)
+        branch = BranchStock(
+            store=store,
+            quantity=level.quantity if level else 0,
+            km=km if origin else None,
+            restock_on=restock_on(level) if level else None,
+            updated_at=level.updated_at if level else None,
+            low=is_low(level) if level else False,
+        )
+        found.append((_order(km, store.pk), branch))
+    return [branch for _, branch in sorted(found, key=lambda entry: entry[0])]
+
+
+def _nearest(
+    stores: QuerySet[Store], medication: Medication, start: Point | None, *, only_stocked: bool, limit: int
+) -> list[int]:
+    """Return the ids of the nearest stores, at most `limit`."""
+    if limit <= 0:
+        return []
+    if start is None:
+        return list(stores.order_by("pk").values_list("pk", flat=True)[:limit])
+    if only_stocked:
+        # Few stores have it: look at those. Their number is read from the index of stock, not from the
+        # stores.
+        stocked = StockLevel.objects.filter(medication=medication, quantity__gt=0).order_by()
+        if stocked[: FEW_STORES + 1].count() <= FEW_STORES:
+            holders = stocked.values_list("store_id", flat=True)
+            rows = stores.filter(pk__in=list(holders)).order_by().values_list("pk", "lat", "lng")
+            return [pk for _, pk in sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows)[:limit]]
+    return _nearest_around(stores, start, limit)
+
+
+def _nearest_around(stores: QuerySet[Store], start: Point, limit: int) -> list[int]:
+    """Look in a box around the start and widen it until the nearest `limit` are certain to be in it."""
+    km = FIRST_KM
+    while True:
+        whole = km >= _HALF_ROUND_KM
+        box = bounding_box(start, min(km, _HALF_ROUND_KM))
+        inside = stores.filter(lat__range=(box.south, box.north), lng__range=(box.west, box.east))
+        rows = inside.order_by(_closeness(start).desc(), "pk").values_list("pk", "lat", "lng")
+        found = sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows[: limit + _SPARE_ROWS])
+        # The corners of the box lie farther away than `km`, where nearer stores may be outside of it.
+        if len(found) >= limit and found[limit - 1][0] <= km:
+            return [pk for _, pk in found[:limit]]
+        if whole:
+            ids = [pk for _, pk in found]
+            placeless = stores.filter(lat__isnull=True).order_by("pk").values_list("pk", flat=True)
+            return ids + list(placeless[: limit - len(ids)]) if len(ids) < limit else ids[:limit]
+        # Twice the area for each store that is still missing, within reason.
+        km *= min(4.0, max(1.5, (2 * limit / len(found)) ** 0.5)) if found else 4.0
+
+
+def _closeness(start: Point) -> CombinedExpression:
+    """The cosine of the angle between store and start: right on the whole globe, poles and date line too."""
+    degree = Value(radians(1), output_field=FloatField())
+    lat, lng = F("lat") * degree, (F("lng") - Value(start.lng, output_field=FloatField())) * degree
+    return Sin(lat) * Value(sin(radians(start.lat)), output_field=FloatField()) + Cos(lat) * Cos(lng) * Value(
+        cos(radians(start.lat)), output_field=FloatField()
+    )
+
+
+def _km(start: Point | None, lat: float | None, lng: float | None) -> float | None:
+    return distance_km(start, Point(lat, lng)) if start and lat is not None and lng is not None else None
+
+
+def _order(km: float | None, pk: int) -> tuple[float, int]:
+    """The order of stores: nearest first, those without a place last, ties by number."""
+    return (float("inf") if km is None else km), pk

@@ -1,0 +1,13 @@
+"""The ASGI door: HTTP by Django, the chat by Channels."""
+
+import os
+
+from channels.routing import ProtocolTypeRouter, URLRouter
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
+http = get_asgi_application()
+
+from agent.routing import websocket_urlpatterns  # noqa: E402  (models load after the application is made)
+
+application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(websocket_urlpatterns)})

@@ -1,0 +1,165 @@
+"""Text in English and Hebrew: cleaning, the folded form in which names are compared, and direction marks.
+
+Three ideas run through the module. `clean` makes a message safe to store and show; `fold` throws away everything in
+which two spellings of one name may differ; `hebrew_stems` offers what is left when prefix letters are taken off,
+because Hebrew writes "and", "the", "in" and "to" as the first letters of the next word.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Final, Literal
+
+from rapidfuzz.distance import OSA
+
+Language = Literal["he", "en"]
+
+_KEPT_CONTROL: Final = "\n"
+_INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs"})
+
+# Geresh, gershayim and every quote people type in their place: מ"ג, מ״ג and מ''ג are one word.
+_QUOTES: Final = frozenset("'\"`´ʹʺʻʼʽˈ‘’‚‛“”„‟′″‴＇＂׳״")
+_FINAL_LETTERS: Final = str.maketrans("ךםןףץ", "כמנפצ")
+_LIGATURES: Final = str.maketrans({"װ": "וו", "ױ": "וי", "ײ": "יי"})
+_KEPT_MARKS: Final = frozenset("%_")  # wildcards of SQL: letters here, so that a query for "%" finds only "%"
+
+_DECIMAL_MARK: Final = re.compile(r"(?<=\d)[.,](?=\d)")
+_DECIMAL_STAND_IN: Final = "\ue000"
+_DIGITS_THEN_LETTERS: Final = re.compile(r"(\d)([^\W\d_])")
+_DOUBLED_VAV: Final = re.compile(r"ו{2,}")
+_DOUBLED_YOD: Final = re.compile(r"י{2,}")
+
+_HEBREW_LETTER: Final = re.compile(r"[\u05d0-\u05ea\u05ef-\u05f2\ufb1d-\ufb4f]")
+_HEBREW_WORD: Final = re.compile(r"[\u05d0-\u05ea]+")
+_ADDRESS: Final = re.compile(
+    r"\S+@\S+|\w+://\S+|www\.\S+|[\w.-]+\.(?:com|org|net|io|il|gov|edu|info|co)\b(?:/\S*)?", re.IGNORECASE
+)
+_LATIN_WORD: Final = re.compile(r"[A-Za-z]{2,}")
+# Words that belong to a quantity or a date; a message that has only these is still "a number".
+_NUMBER_WORDS: Final = frozenset(
+    {"mg", "mcg", "ug", "ml", "iu", "gr", "kg", "cm", "km", "am", "pm", "st", "nd", "rd", "th"}
+    | {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"}
+)
+
+# ו + (that, when) + (in, to, as, from) + the; the order is the grammar's.
+_PREFIX: Final = re.compile(r"ו?(?:לכש|כש|מש|ש)?[בלכמ]?ה?")
+_LONGEST_PREFIX: Final = 6
+_SHORTEST_STEM: Final = 2
+
+_ISOLATE, _LTR_ISOLATE, _POP_ISOLATE = "\u2068", "\u2066", "\u2069"
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """Return the text without invisible characters and surplus blanks, at most `limit` characters.
+
+    Control, direction, zero-width and tag characters go (they can hide instructions or reverse a dose on screen);
+    line breaks stay, other blanks become one space.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+    kept = []
+    for char in text:
+        if char == _KEPT_CONTROL:
+            kept.append(char)
+        elif char.isspace():
+            kept.append(" ")
+        elif unicodedata.category(char) not in _INVISIBLE_CATEGORIES:
+            kept.append(char)
+    # Composed only now: a zero-width character between a letter and its accent would have kept them apart.
+    result = unicodedata.normalize("NFC", "".join(kept))
+    result = re.sub(r" +", " ", result)
+    result = re.sub(r" ?\n ?", "\n", result)
+    result = re.sub(r"\n{3,}", "\n\n", result).strip()
+    return result if limit is None else result[:limit].rstrip()
+
+
+@lru_cache(maxsize=8192)
+def fold(text: str) -> str:
+    """Return the form in which names are compared; folding twice changes nothing.
+
+    "ADVIL® 200mg" and "advil 200 mg" fold to the same text, and so do "אקמולי לילדים" with and without niqqud.
+    """
+    # Quotes first: compatibility normalisation would turn an acute accent that stands for one into a blank.
+    text = "".join(char for char in text.translate(_LIGATURES) if char not in _QUOTES)
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = unicodedata.normalize("NFKD", text).translate(_FINAL_LETTERS)
+    text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text)
+    chars = []
+    for char in text:
+        category = unicodedata.category(char)
+        if char == _DECIMAL_STAND_IN:
+            chars.append(".")
+        elif char in _QUOTES or category in {"Mn", "Me", "Cf", "Cs"}:
+            continue
+        elif category == "Nd":
+            chars.append(str(unicodedata.decimal(char)))
+        elif category[0] == "L" or category == "Mc" or char in _KEPT_MARKS:
+            chars.append(char)
+        else:
+            chars.append(" ")
+    text = _DIGITS_THEN_LETTERS.sub(r"\1 \2", "".join(chars))
+    text = _DOUBLED_YOD.sub("י", _DOUBLED_VAV.sub("ו", text))
+    return " ".join(text.split())
+
+
+def compact(text: str) -> str:
+    """Return the folded text without blanks, so that "pain away" meets "PainAway"."""
+    return fold(text).replace(" ", "")
+
+
+def words(text: str) -> list[str]:
+    """Return the words of the folded text."""
+    return fold(text).split()
+
+
+def language_of(text: str) -> Language | None:
+    """Return the language a message was written in, or None when it shows neither.
+
+    Any Hebrew letter makes it Hebrew. Numbers, dates, phones, identifiers, e-mail and web addresses are no
+    language; that a lone word is a medicine's name only the caller can know.
+    """
+    if _HEBREW_LETTER.search(text):
+        return "he"
+    for chunk in _ADDRESS.sub(" ", text).split():
+        if any(char.isdigit() for char in chunk):
+            continue  # "200mg", "RX-1007", "12/Jan/2026"
+        for word in _LATIN_WORD.findall(unicodedata.normalize("NFKD", chunk)):
+            if word.casefold() not in _NUMBER_WORDS:
+                return "en"
+    return None
+
+
+@lru_cache(maxsize=8192)
+def _stems(word: str) -> tuple[str, ...]:
+    if not _HEBREW_WORD.fullmatch(word):
+        return ()
+    longest = min(_LONGEST_PREFIX, len(word) - _SHORTEST_STEM)
+    return tuple(word[cut:] for cut in range(1, longest + 1) if _PREFIX.fullmatch(word[:cut]))
+
+
+def hebrew_stems(word: str) -> list[str]:
+    """Return a folded Hebrew word without its possible prefix letters, least stripped first.
+
+    The word itself is not among them, and [] is returned for anything that is not one Hebrew word. Whether a
+    reading is right only a list of known words can tell: "לוסק" is a name, not "to" + "וסק".
+    """
+    return list(_stems(word))
+
+
+def deletions(word: str) -> set[str]:
+    """Return the word with each one letter left out: two words one typo apart share one of these (or are one)."""
+    return {word[:place] + word[place + 1 :] for place in range(len(word))}
+
+
+def one_typo(a: str, b: str) -> bool:
+    """Return whether at most one letter is missing, surplus, different or swapped with its neighbour."""
+    return OSA.distance(a, b, score_cutoff=1) <= 1
+
+
+def isolate(text: str) -> str:
+    """Return the text wrapped so that a name keeps its own direction inside a sentence of the other one."""
+    return f"{_ISOLATE}{text}{_POP_ISOLATE}"
+
+
+def ltr(text: str) -> str:
+    """Return the text wrapped to read left to right, for number ranges and phones inside Hebrew."""
+    return f"{_LTR_ISOLATE}{text}{_POP_ISOLATE}"

@@ -1,0 +1,85 @@
+"""The folded words of a message together with the place where each was written.
+
+`lib.text.words` says what the words are; here they also know their position in the original (to quote what somebody
+wrote) and between which commas they stand (a name does not reach over a comma).
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from pharmacy_site.lib.text import compact, hebrew_stems, words
+
+# A comma parts two names, but not the digits of a decimal number.
+_CHUNK: Final = re.compile(r"(?:[^\s,;:!?()\[\]]|(?<=\d),(?=\d))+")
+_PART: Final = re.compile(r"[^-\u2010-\u2015\u05be/.+&]+")
+_BREAK: Final = re.compile(r"[,;:!?()\[\]\n]")
+_EDGE_MARKS: Final = "-.,'\"`׳״־"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One folded word: the part between commas it stands in, and where it was written."""
+
+    folded: str
+    segment: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Some words in a row that may be a name: `compact` is the name they would be."""
+
+    start: int
+    end: int
+    compact: str
+    prefix: int = 0
+    """How many Hebrew prefix letters were taken off the first word."""
+
+
+def tokens(message: str, most: int) -> list[Token]:
+    """Return the first `most` words; the same words, at the same positions, as `lib.text.words` gives."""
+    found: list[Token] = []
+    segment, last = 0, 0
+    for chunk in _CHUNK.finditer(message):
+        if _BREAK.search(message, last, chunk.start()) or message[max(last - 1, 0) : last] == ".":
+            segment += 1
+        last = chunk.end()
+        whole = words(chunk.group())
+        parts = [(part, words(part.group())) for part in _PART.finditer(chunk.group())]
+        if [
+            word for _part, inside in parts for word in inside
+        ] != whole:  # "1.5" is one word, for all its dot
+            found += [Token(word, segment, chunk.start(), chunk.end()) for word in whole]
+        else:
+            for part, inside in parts:
+                start, end = chunk.start() + part.start(), chunk.start() + part.end()
+                found += [Token(word, segment, start, end) for word in inside]
+        if len(found) > most:
+            break
+    return found[:most]
+
+
+def spans(message: list[Token], longest: int) -> Iterator[Span]:
+    """Yield all spans inside one segment, longest first; as they stand, then without Hebrew prefix letters."""
+    for length in range(min(longest, len(message)), 0, -1):
+        for start in range(len(message) - length + 1):
+            end = start + length
+            if message[start].segment != message[end - 1].segment:
+                continue
+            first = message[start].folded
+            rest = "".join(token.folded for token in message[start + 1 : end])
+            yield Span(start, end, first + rest)
+            for stem in hebrew_stems(first):
+                yield Span(start, end, stem + rest, prefix=len(first) - len(stem))
+
+
+def written(message: str, told: list[Token], span: Span) -> str:
+    """Return the span as it was written, without the prefix letters that were taken off to find it."""
+    text = message[told[span.start].start : told[span.end - 1].end].strip(_EDGE_MARKS)
+    stripped = text[span.prefix :].lstrip(_EDGE_MARKS)
+    # With niqqud a letter is more than one character; then the word stays as written.
+    stem = told[span.start].folded[span.prefix :]
+    return stripped if span.prefix and compact(stripped).startswith(stem) else text

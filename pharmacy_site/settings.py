@@ -1,0 +1,276 @@
+"""All settings, read from the environment; with nothing set the site runs on SQLite in one process.
+
+README.md has the table of variables. A variable that is set to nonsense stops the start and is named.
+"""
+
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+import django_stubs_ext
+from csp.constants import NONE, SELF
+from django.urls import reverse_lazy
+from django.utils.translation import gettext_lazy as _
+from environs import Env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = BASE_DIR / "var"
+VAR_DIR.mkdir(exist_ok=True)
+env = Env()
+
+
+def _stored_secret_key() -> str:
+    """The key of an installation that sets none: made once, kept in `var/`, readable by its owner only."""
+    path = VAR_DIR / "secret_key"
+    try:
+        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+    except FileExistsError:
+        return path.read_text()
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_urlsafe(50))
+    return path.read_text()
+
+
+# -- Process ------------------------------------------------------------------------------------------------
+DEBUG = env.bool("DEBUG", False)
+SECRET_KEY_IS_SET = bool(env.str("SECRET_KEY", ""))
+SECRET_KEY = env.str("SECRET_KEY", "") or _stored_secret_key()
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+ROOT_URLCONF = "pharmacy_site.urls"
+ASGI_APPLICATION = "pharmacy_site.asgi.application"
+WSGI_APPLICATION = "pharmacy_site.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0)  # how many proxies in front add to X-Forwarded-For
+
+INSTALLED_APPS = [
+    "daphne",
+    "modeltranslation",
+    "unfold",
+    "unfold.contrib.filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "csp",
+    "phonenumber_field",
+    "pharmacy_site",
+    "stores",
+    "inventory",
+    "prescriptions",
+    "agent",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "pharmacy_site.middleware.PagePolicy",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.debug",
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# -- Database -----------------------------------------------------------------------------------------------
+DATABASE: dict[str, Any] = env.dj_db_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'pharmacy.sqlite3'}")
+if DATABASE["ENGINE"].endswith("sqlite3"):
+    # A writer takes the lock when its transaction begins: a deferred one fails when it turns from reader to writer.
+    DATABASE["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+    DATABASE["CONN_MAX_AGE"] = None
+    DATABASE["TEST"] = {"NAME": f"{DATABASE['NAME']}.test"}
+elif DATABASE["ENGINE"].endswith("postgresql"):
+    # Without the pool ASGI opens a session for each request (connections are per thread context).
+    DATABASE["OPTIONS"] = {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 20), "timeout": 10}}
+    DATABASE["CONN_MAX_AGE"] = 0
+DATABASES = {"default": DATABASE}
+DATABASE_THREADS = env.int("DATABASE_THREADS", 8)  # how many of the chat's database calls run at a time
+
+# -- Parts that are in process unless their address is set --------------------------------------------------
+REDIS_URL = env.str("REDIS_URL", "")
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "")
+if REDIS_URL:
+    CHANNEL_LAYERS: dict[str, Any] = {
+        "default": {
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "CONFIG": {"hosts": [REDIS_URL], "prefix": "pharmacy"},
+        }
+    }
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}}
+else:
+    CHANNEL_LAYERS = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
+    CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache", "LOCATION": "pharmacy"}}
+CELERY_TASK_ALWAYS_EAGER = False
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_TIME_LIMIT = 45
+CELERY_TASK_SOFT_TIME_LIMIT = 30
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2, "socket_connect_timeout": 2}
+CELERY_BEAT_SCHEDULE = {
+    "notifications": {"task": "prescriptions.tasks.notifications_deliver", "schedule": 30.0},
+}
+NOTIFICATIONS_INLINE = False  # tests deliver in the transaction's thread, to see what was sent
+
+EMAIL: dict[str, Any] = env.dj_email_url("EMAIL_URL", "console://")
+EMAIL_BACKEND = EMAIL["EMAIL_BACKEND"]
+EMAIL_FILE_PATH = EMAIL["EMAIL_FILE_PATH"]
+EMAIL_HOST, EMAIL_PORT = EMAIL["EMAIL_HOST"] or "localhost", EMAIL["EMAIL_PORT"] or 25
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL["EMAIL_HOST_USER"] or "", EMAIL["EMAIL_HOST_PASSWORD"] or ""
+EMAIL_USE_TLS, EMAIL_USE_SSL = bool(EMAIL["EMAIL_USE_TLS"]), bool(EMAIL["EMAIL_USE_SSL"])
+EMAIL_TIMEOUT = 10
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "pharmacy@example.com")
+
+# -- Languages and time -------------------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
+MODELTRANSLATION_DEFAULT_LANGUAGE = "en"
+MODELTRANSLATION_FALLBACK_LANGUAGES = {"default": ("en",), "en": ("en", "he")}
+LOCALE_PATHS = [BASE_DIR / "locale"]
+JQUERY_UI_URL = "/static/vendor/jquery-ui.min.js"  # the language tabs of the admin; no CDN
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env.str("TIME_ZONE", "Asia/Jerusalem")
+PHONENUMBER_DEFAULT_REGION = "IL"
+
+# -- Pages --------------------------------------------------------------------------------------------------
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+WHITENOISE_USE_FINDERS = True
+LOGIN_URL = reverse_lazy("admin:login")
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "manifest-src": [SELF],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "object-src": [NONE],
+    }
+}
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": _("Pharmacy"),
+    "SITE_HEADER": _("Pharmacy staff"),
+    "SHOW_LANGUAGES": True,
+    "SHOW_HISTORY": True,
+    "EXTENSIONS": {"modeltranslation": {"flags": {"en": "EN", "he": "HE"}}},
+}
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+HTTPS = env.bool("HTTPS", False)  # behind a proxy that ends TLS
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+if HTTPS:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+# -- HTTP API -----------------------------------------------------------------------------------------------
+REST_FRAMEWORK: dict[str, Any] = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["agent.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["agent.authentication.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["agent.authentication.KeyThrottle"],
+    "DEFAULT_THROTTLE_RATES": {"key": env.str("API_RATE", "600/min")},
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
+    "PAGE_SIZE": 50,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "UNAUTHENTICATED_USER": None,
+}
+SPECTACULAR_SETTINGS: dict[str, Any] = {
+    "TITLE": "Pharmacy tools",
+    "DESCRIPTION": "The ten tools of the pharmacy assistant and its read resources.",
+    "VERSION": "1.0.0",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SERVE_INCLUDE_SCHEMA": False,
+}
+
+# -- Pharmacy -----------------------------------------------------------------------------------------------
+REFERENCE_BRANCH = env.int("REFERENCE_BRANCH", 101)
+DEFAULT_STORE = env.int("DEFAULT_STORE", 1)
+EMERGENCY_MEDICAL = env.str("EMERGENCY_MEDICAL", "101")
+EMERGENCY_POISON = env.str("EMERGENCY_POISON", "")
+EMERGENCY_CRISIS = env.str("EMERGENCY_CRISIS", "1201")
+
+# -- Identity of customers ----------------------------------------------------------------------------------
+CHAT_IDENTITY = env.str("CHAT_IDENTITY", "otp")
+IDENTITY_CODE_TTL = 300
+IDENTITY_CODE_TRIES = 3
+IDENTITY_CODES_PER_DAY = env.int("IDENTITY_CODES_PER_DAY", 5)
+IDENTITY_CODES_PER_CONTACT_HOUR = env.int("IDENTITY_CODES_PER_CONTACT_HOUR", 5)
+IDENTITY_CODES_PER_ADDRESS_HOUR = env.int("IDENTITY_CODES_PER_ADDRESS_HOUR", 30)
+IDENTITY_GUESSES_PER_DAY = 15
+IDENTITY_IDLE = 15 * 60
+IDENTITY_MAX = 60 * 60
+
+# -- Chat ---------------------------------------------------------------------------------------------------
+CHAT_ALLOWED_ORIGINS: list[str] = env.list("CHAT_ALLOWED_ORIGINS", [])  # besides the site's own
+CHAT_FRAME_LIMIT = 16 * 1024
+CHAT_TEXT_LIMIT = 4_000
+CHAT_HELLO_TIMEOUT = env.int("CHAT_HELLO_TIMEOUT", 5)
+CHAT_MESSAGES_PER_MINUTE = env.int("CHAT_MESSAGES_PER_MINUTE", 20)
+CHAT_MESSAGES_PER_DAY = env.int("CHAT_MESSAGES_PER_DAY", 200)
+CHAT_SOCKETS_PER_MINUTE = env.int("CHAT_SOCKETS_PER_MINUTE", 200)
+CHAT_SOCKETS_OPEN = env.int("CHAT_SOCKETS_OPEN", 50)
+CHAT_LEASE = 30
+CHAT_STEPS = 8
+
+# -- Logs: ids and codes only, never what a person wrote or who they are ------------------------------------
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO")},
+    "loggers": {
+        "daphne": {"level": "WARNING"},
+        "django.channels.server": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+    },
+}
+
+django_stubs_ext.monkeypatch()

@@ -1,0 +1,47 @@
+"""A typed e-mail address or phone number in the one form in which contacts are stored and compared."""
+
+import unicodedata
+from dataclasses import dataclass
+
+import phonenumbers
+from django.conf import settings
+
+from pharmacy_site.lib.text import clean
+
+# Never a stored contact: looked up in place of the missing kind, so that the query stays the same.
+NO_EMAIL = "-"
+NO_PHONE = "-"
+_LONGEST = 254
+
+
+@dataclass(frozen=True)
+class Contact:
+    """A normalised contact; a malformed one has neither an e-mail nor a phone that anybody could have."""
+
+    text: str
+    email: str = NO_EMAIL
+    phone: str = NO_PHONE
+
+
+def contact_parse(identifier: str) -> Contact:
+    """Return the contact a customer typed: e-mail in lower case or phone in E.164, else its bare text."""
+    text = unicodedata.normalize("NFKC", clean(identifier, _LONGEST)).strip().lower()[:_LONGEST]
+    if "@" in text:
+        return Contact(text=text, email=text)
+    phone = phone_parse(text)
+    return Contact(text=text) if phone is None else Contact(text=phone, phone=phone)
+
+
+def phone_parse(text: str) -> str | None:
+    """Return a phone number in E.164, or None for a text that has not a number's length.
+
+    A number of the right length counts even where no operator has its range: which ranges exist changes, and
+    somebody's number on file must stay findable.
+    """
+    try:
+        number = phonenumbers.parse(text, settings.PHONENUMBER_DEFAULT_REGION)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(number):
+        return None
+    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)

@@ -1,0 +1,153 @@
+"""The demo's patients, prescriptions and staff accounts, read from YAML; safe to load again."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from django.contrib.auth.models import Group, User
+from django.core.management.color import no_style
+from django.db import connection
+from django.utils import timezone
+
+from inventory.models import Ingredient, Medication
+from prescriptions.models import Allergy, Patient, Prescription
+
+_PASSWORD_BYTES: Final = 12
+
+
+@dataclass(frozen=True)
+class Login:
+    """A staff account; the password is known only at the moment the account is made."""
+
+    username: str
+    group: str
+    password: str | None
+
+
+@dataclass
+class Loaded:
+    """What a load left behind."""
+
+    patients: int = 0
+    prescriptions: int = 0
+    logins: list[Login] = field(default_factory=list)
+
+
+def load(folder: Path) -> Loaded:
+    """Bring patients, allergies, prescriptions and accounts to what `folder` says, dates counted from today.
+
+    `folder` is the fixtures'; its `demo/patients.yaml` and `demo/staff.yaml` are read. Medications and
+    ingredients must be loaded already. The caller holds the transaction.
+    """
+    loaded = Loaded()
+    today = timezone.localdate()
+    for row in _read(folder / "demo" / "patients.yaml"):
+        patient = _patient(row, today)
+        loaded.patients += 1
+        for item in row.get("prescriptions") or []:
+            _prescription(patient, item, today)
+            loaded.prescriptions += 1
+    _advance_ids()
+    loaded.logins = [_login(row) for row in _read(folder / "demo" / "staff.yaml")]
+    return loaded
+
+
+def logins() -> list[Login]:
+    """Return the staff accounts there are, without passwords."""
+    users = User.objects.filter(is_staff=True, is_active=True).prefetch_related("groups").order_by("username")
+    return [
+        Login(user.username, ", ".join(group.name for group in user.groups.all()), None) for user in users
+    ]
+
+
+def _read(path: Path) -> list[Mapping[str, Any]]:
+    rows: list[Mapping[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    return rows
+
+
+def _patient(row: Mapping[str, Any], today: date) -> Patient:
+    allergies = row["allergies"]
+    recorded_days_ago = allergies.get("recorded_days_ago")
+    patient, _ = Patient.objects.update_or_create(
+        mrn=str(row["mrn"]),
+        defaults={
+            "name_en": row["name"]["en"],
+            "name_he": row["name"]["he"],
+            "email": row["email"].lower(),
+            "phone": row["phone"],
+            "born": _as_date(row["born"]),
+            "language": row["language"],
+            "allergy_status": allergies["status"],
+            "allergies_recorded_on": _back(today, recorded_days_ago),
+        },
+    )
+    patient.allergies.all().delete()
+    for item in allergies.get("items") or []:
+        key = item.get("ingredient")
+        Allergy.objects.create(
+            patient=patient,
+            ingredient=Ingredient.objects.get(key=key) if key else None,
+            drug_class=item.get("class") or "",
+            severity=item["severity"],
+        )
+    return patient
+
+
+def _prescription(patient: Patient, row: Mapping[str, Any], today: date) -> None:
+    issued_on = _back(today, row["issued_days_ago"])
+    Prescription.objects.update_or_create(
+        pk=row["id"],
+        defaults={
+            "patient": patient,
+            "medication": Medication.objects.get(pk=row["medication"]),
+            "refills_left": row["refills_left"],
+            "status": row["status"],
+            "directions_en": row["directions"]["en"],
+            "directions_he": row["directions"]["he"],
+            "quantity": row["quantity"],
+            "days_supply": row["days_supply"],
+            "last_filled_on": _back(today, row.get("last_filled_days_ago")),
+            "prescriber": row["prescriber"],
+            "issued_on": issued_on,
+            "expires_on": today + timedelta(days=row["expires_in_days"]),
+        },
+    )
+
+
+def _advance_ids() -> None:
+    """Let new prescriptions get ids after the demo's own, which PostgreSQL's sequence knows nothing of."""
+    with connection.cursor() as cursor:
+        for statement in connection.ops.sequence_reset_sql(no_style(), [Prescription]):
+            cursor.execute(statement)
+
+
+def _login(row: Mapping[str, Any]) -> Login:
+    """Make the account once; later loads leave it, its password and what staff changed about it alone."""
+    group = Group.objects.get(name=row["group"])
+    user = User.objects.filter(username=row["username"]).first()
+    if user is not None:
+        return Login(user.username, group.name, None)
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    first, _, last = str(row["name"]).partition(" ")
+    user = User.objects.create_user(
+        row["username"],
+        email=row.get("email") or "",
+        password=password,
+        first_name=first,
+        last_name=last,
+        is_staff=True,
+    )
+    user.groups.add(group)
+    return Login(user.username, group.name, password)
+
+
+def _back(today: date, days: int | None) -> date | None:
+    return None if days is None else today - timedelta(days=days)
+
+
+def _as_date(value: date | str) -> date:
+    return value if isinstance(value, date) else date.fromisoformat(value)

@@ -1,0 +1,63 @@
+"""Hand-offs: a row with a number before a person is promised to anybody."""
+
+from uuid import UUID, uuid4
+
+from django.db import transaction
+from django.utils import timezone
+
+from prescriptions.audit import audit_record
+from prescriptions.models import Handoff, Patient
+
+_FIRST = 1000  # so that the first customer does not read "H-1"
+
+
+def handoff_open(
+    *,
+    conversation_id: UUID | None,
+    reason: str,
+    run_key: str,
+    language: str,
+    patient: Patient | None = None,
+    summary: str = "",
+) -> Handoff:
+    """Return the hand-off of this run, made now if it does not exist yet; `reason` is a code."""
+    with transaction.atomic():
+        handoff, created = Handoff.objects.get_or_create(
+            run_key=run_key,
+            defaults={
+                "number": str(uuid4()),  # until the row has its id
+                "conversation_id": conversation_id,
+                "reason": reason,
+                "language": language,
+                "patient": patient,
+                "summary": summary,
+            },
+        )
+        if created:
+            handoff.number = f"H-{_FIRST + handoff.pk}"
+            handoff.save(update_fields=["number"])
+            who = f"chat:{conversation_id}" if conversation_id else "system"
+            _record(handoff, who=who, what="handoff_opened", where="chat" if conversation_id else "system")
+    return handoff
+
+
+def handoff_close(*, handoff: Handoff, actor: str) -> bool:
+    """Close a hand-off and return whether it was still open; `actor` is "user:<id>"."""
+    with transaction.atomic():
+        closed = Handoff.objects.filter(pk=handoff.pk, state=Handoff.State.OPEN).update(
+            state=Handoff.State.CLOSED, closed_at=timezone.now(), closed_by=actor
+        )
+        if closed:
+            _record(handoff, who=actor, what="handoff_closed", where="admin")
+    return bool(closed)
+
+
+def _record(handoff: Handoff, *, who: str, what: str, where: str) -> None:
+    audit_record(
+        who=who,
+        what=what,
+        where=where,
+        why=handoff.reason,
+        patient=handoff.patient,
+        detail={"handoff": handoff.number},
+    )

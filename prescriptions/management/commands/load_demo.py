@@ -1,0 +1,48 @@
+"""`manage.py load_demo`: stores, medications, stock, patients and staff, with dates counted from today."""
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
+
+import inventory.demo
+import prescriptions.demo
+import stores.demo
+from stores.models import Store
+
+
+class Command(BaseCommand):
+    help = "Load the demo data; safe to repeat, and stock that staff changed stays."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--if-empty", action="store_true", help="do nothing when there are stores already"
+        )
+        parser.add_argument(
+            "--folder", type=Path, default=settings.BASE_DIR / "fixtures", help="where the YAML is"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["if_empty"] and Store.objects.exists():
+            self._print_logins(prescriptions.demo.logins())
+            return
+        folder: Path = options["folder"]
+        with transaction.atomic():
+            stores.demo.load(folder)
+            inventory.demo.load(folder)
+            loaded = prescriptions.demo.load(folder)
+        self.stdout.write(f"Demo data: {loaded.patients} patients, {loaded.prescriptions} prescriptions.")
+        self._print_logins(loaded.logins)
+
+    def _print_logins(self, logins: list[prescriptions.demo.Login]) -> None:
+        """Print each account; its password only when it was made just now, since only its hash is kept."""
+        if not logins:
+            return
+        self.stdout.write("Staff logins:")
+        for login in logins:
+            password = f"  {login.password}" if login.password else ""
+            self.stdout.write(f"  {login.username} ({login.group}){password}")
+        if any(login.password is None for login in logins):
+            self.stdout.write("New password: manage.py changepassword NAME")

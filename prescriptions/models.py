@@ -1,0 +1,301 @@
+"""Patients, what they may have, how they proved who they are, and the record of who looked.
+
+Sources: S0 flow C, S1 `prescription_verify`, README sections 1, 3 and 5 of the specification.
+"""
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.db.models import Q
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from inventory.models import Ingredient, Medication
+from prescriptions.contacts import phone_parse
+
+LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
+
+
+class Patient(models.Model):
+    """A person with a medical record number; reached only through `prescriptions.selectors`."""
+
+    class AllergyStatus(models.TextChoices):
+        UNKNOWN = "unknown", _("Unknown")
+        NONE_KNOWN = "none_known", _("No known allergies")
+        RECORDED = "recorded", _("Recorded")
+
+    name_en: str
+    name_he: str | None
+
+    mrn = models.CharField(
+        _("medical record number"), max_length=8, unique=True, validators=[RegexValidator(r"^[0-9]{6,8}$")]
+    )
+    name = models.CharField(_("name"), max_length=200)
+    email = models.EmailField(_("e-mail"), unique=True, help_text=_("Identification codes go here."))
+    phone = models.CharField(
+        _("phone"), max_length=16, unique=True, null=True, blank=True, help_text=_("Stored as +972…")
+    )
+    born = models.DateField(_("date of birth"))
+    language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
+    allergy_status = models.CharField(
+        _("allergies"), max_length=12, choices=AllergyStatus.choices, default=AllergyStatus.UNKNOWN
+    )
+    allergies_recorded_on = models.DateField(_("allergies asked on"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("patient")
+        verbose_name_plural = _("patients")
+        ordering = ["mrn"]
+        constraints = [
+            # Lower-case in the row itself, so that the unique index is also the case-insensitive one.
+            models.CheckConstraint(condition=Q(email=Lower("email")), name="patient_email_lower")
+        ]
+
+    def __str__(self) -> str:
+        return self.mrn  # never the name: this text ends up in logs and in the admin's history
+
+    def clean(self) -> None:
+        """Bring the contacts into the form in which they are compared, before their uniqueness is checked."""
+        self.email = self.email.lower()
+        if not self.phone:
+            self.phone = None
+            return
+        phone = phone_parse(self.phone)
+        if phone is None:
+            raise ValidationError({"phone": _("This is no phone number.")})
+        self.phone = phone
+
+    def save(self, *args: object, **kwargs: object) -> None:
+        """Store the e-mail in lower case."""
+        self.email = self.email.lower()
+        super().save(*args, **kwargs)  # type: ignore[arg-type]
+
+
+class Allergy(models.Model):
+    """An allergen of a patient: one ingredient or a class of them ("penicillin")."""
+
+    class Severity(models.TextChoices):
+        MILD = "mild", _("Mild")
+        MODERATE = "moderate", _("Moderate")
+        SEVERE = "severe", _("Severe")
+
+    patient = models.ForeignKey(Patient, models.CASCADE, related_name="allergies", verbose_name=_("patient"))
+    ingredient = models.ForeignKey(
+        Ingredient, models.PROTECT, null=True, blank=True, related_name="+", verbose_name=_("ingredient")
+    )
+    drug_class = models.CharField(_("class of ingredients"), max_length=60, blank=True)
+    severity = models.CharField(_("severity"), max_length=10, choices=Severity.choices)
+
+    class Meta:
+        verbose_name = _("allergy")
+        verbose_name_plural = _("allergies")
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(ingredient__isnull=True) ^ Q(drug_class=""), name="allergy_ingredient_or_class"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.drug_class or str(self.ingredient)
+
+
+class Prescription(models.Model):
+    """A prescription on file; `status` is stored as it came, also when this version does not know it."""
+
+    class Status(models.TextChoices):
+        ACTIVE = "active", _("Active")
+        COMPLETED = "completed", _("Completed")
+        EXPIRED = "expired", _("Expired")
+        CANCELLED = "cancelled", _("Cancelled")
+        REFILL_PENDING = "refill_pending", _("Refill requested")
+
+    directions_en: str
+    directions_he: str | None
+
+    patient = models.ForeignKey(
+        Patient, models.PROTECT, related_name="prescriptions", verbose_name=_("patient")
+    )
+    medication = models.ForeignKey(Medication, models.PROTECT, related_name="+", verbose_name=_("medication"))
+    refills_left = models.PositiveIntegerField(_("refills left"), default=0)
+    # No `choices`: the source system may know more statuses, and such a row must stay readable.
+    status = models.CharField(_("status"), max_length=30, default=Status.ACTIVE)
+    directions = models.CharField(_("directions"), max_length=500, blank=True)
+    quantity = models.PositiveIntegerField(_("quantity per fill"), default=0)
+    days_supply = models.PositiveIntegerField(_("days of supply per fill"), default=0)
+    last_filled_on = models.DateField(_("last filled"), null=True, blank=True)
+    prescriber = models.CharField(_("prescriber"), max_length=200, blank=True)
+    issued_on = models.DateField(_("issued"))
+    expires_on = models.DateField(_("valid until"))
+
+    class Meta:
+        verbose_name = _("prescription")
+        verbose_name_plural = _("prescriptions")
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(condition=Q(refills_left__gte=0), name="prescription_refills_not_negative")
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class Challenge(models.Model):
+    """A one-time code that was asked for; an unknown contact has one too, which nothing can answer."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("Open")
+        USED = "used", _("Used")
+        FAILED = "failed", _("Failed")
+        SUPERSEDED = "superseded", _("Superseded")
+
+    subject_key = models.CharField(max_length=64)
+    contact_key = models.CharField(max_length=64)
+    address_key = models.CharField(max_length=64)
+    patient = models.ForeignKey(Patient, models.CASCADE, null=True, related_name="+")
+    conversation_id = models.UUIDField()
+    run_key = models.CharField(max_length=100, unique=True)
+    code_hash = models.CharField(max_length=64)
+    expires_at = models.DateTimeField()
+    tries_left = models.PositiveSmallIntegerField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        verbose_name = _("identification")
+        verbose_name_plural = _("identifications")
+        indexes = [
+            models.Index(fields=["subject_key", "created_at"], name="challenge_subject"),
+            models.Index(fields=["contact_key", "created_at"], name="challenge_contact"),
+            models.Index(fields=["address_key", "created_at"], name="challenge_address"),
+            models.Index(fields=["conversation_id", "created_at"], name="challenge_conversation"),
+        ]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["conversation_id"], condition=Q(state="open"), name="challenge_one_open"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
+class AuditEvent(models.Model):
+    """One line of the audit log: append-only by triggers, sealed together with the line before."""
+
+    number = models.PositiveBigIntegerField(_("number"), unique=True)
+    at = models.DateTimeField(_("when"), db_index=True)
+    who = models.CharField(_("who"), max_length=100, db_index=True)
+    what = models.CharField(_("what"), max_length=60, db_index=True)
+    where = models.CharField(_("where"), max_length=100)
+    why = models.CharField(_("why"), max_length=100, blank=True)
+    how = models.CharField(_("how"), max_length=100, blank=True)
+    # Without a constraint: erasing a patient must not need a change to the log.
+    patient = models.ForeignKey(
+        Patient,
+        models.DO_NOTHING,
+        null=True,
+        db_constraint=False,
+        related_name="+",
+        verbose_name=_("patient"),
+    )
+    detail = models.JSONField(_("detail"), default=dict)
+    previous_hash = models.CharField(_("hash of the line before"), max_length=64)
+    hash = models.CharField(_("hash"), max_length=64)
+
+    class Meta:
+        verbose_name = _("audit event")
+        verbose_name_plural = _("audit events")
+        ordering = ["-number"]
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.what}"
+
+
+class AuditHead(models.Model):
+    """The single row that says how long the audit log is and how it ends: a cut-off tail shows."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    count = models.PositiveBigIntegerField(default=0)
+    hash = models.CharField(max_length=64, default="")
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="audit_head_single")]
+
+    def __str__(self) -> str:
+        return f"{self.count} {self.hash}"
+
+
+class Handoff(models.Model):
+    """A customer was promised a person; its number is what the customer is told."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("Open")
+        CLOSED = "closed", _("Closed")
+
+    number = models.CharField(_("number"), max_length=40, unique=True)
+    reason = models.CharField(_("reason"), max_length=60, db_index=True)
+    conversation_id = models.UUIDField(_("conversation"), null=True, blank=True, db_index=True)
+    run_key = models.CharField(max_length=100, unique=True, null=True, blank=True)
+    patient = models.ForeignKey(
+        Patient, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("patient")
+    )
+    state = models.CharField(
+        _("state"), max_length=10, choices=State.choices, default=State.OPEN, db_index=True
+    )
+    language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
+    summary = models.TextField(_("summary"), blank=True)
+    created_at = models.DateTimeField(_("opened"), auto_now_add=True)
+    closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
+    closed_by = models.CharField(_("closed by"), max_length=100, blank=True)
+
+    class Meta:
+        verbose_name = _("hand-off")
+        verbose_name_plural = _("hand-offs")
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.number
+
+
+class Notification(models.Model):
+    """A message that must go out: the row first, in the transaction of its cause; the sending follows."""
+
+    class State(models.TextChoices):
+        PENDING = "pending", _("Pending")
+        SENDING = "sending", _("Sending")
+        SENT = "sent", _("Sent")
+        FAILED = "failed", _("Failed")
+        DISCARDED = "discarded", _("Discarded")
+
+    class Kind(models.TextChoices):
+        IDENTITY_CODE = "identity_code", _("Identification code")
+        IDENTITY_WARNING = "identity_warning", _("Failed identification")
+
+    key = models.CharField(_("key"), max_length=150, unique=True)
+    channel = models.CharField(_("channel"), max_length=10, default="email")
+    # Empty for a decoy: a contact nobody has takes the same path as a known one, until delivery.
+    recipient = models.EmailField(_("recipient"), blank=True)
+    kind = models.CharField(_("kind"), max_length=30, choices=Kind.choices)
+    language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
+    context = models.JSONField(default=dict)
+    conversation_id = models.UUIDField(_("conversation"), null=True, blank=True, db_index=True)
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.PENDING)
+    attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    # When it may be tried (again); while it is being sent, when its sender counts as lost.
+    due_at = models.DateTimeField(_("due"))
+    expires_at = models.DateTimeField(_("of no use after"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+    sent_at = models.DateTimeField(_("sent"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("notification")
+        verbose_name_plural = _("notifications")
+        ordering = ["-id"]
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=Q(state__in=["pending", "sending"]), name="notification_due"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}"

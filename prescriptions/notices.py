@@ -1,0 +1,54 @@
+"""The texts of e-mails to patients, English and Hebrew side by side."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from prescriptions.masking import MASK
+
+_MINUTES: Final = 60
+
+
+@dataclass(frozen=True)
+class Notice:
+    """Subject and body of one message."""
+
+    subject: str
+    body: str
+
+
+_NOTICES: Final[Mapping[str, Mapping[str, Notice]]] = {
+    "identity_code": {
+        "en": Notice(
+            "Your pharmacy code",
+            "Your code is {code}. It works once, within {minutes} minutes.\n\n"
+            "Nobody from the pharmacy will ask you for it by phone. "
+            "If you did not ask for a code, ignore this message.",
+        ),
+        "he": Notice(
+            "הקוד שלך מבית המרקחת",
+            "הקוד שלך הוא {code}. הוא תקף לשימוש אחד בתוך {minutes} דקות.\n\n"
+            "איש מבית המרקחת לא יבקש אותו בטלפון. אם לא ביקשת קוד, אפשר להתעלם מההודעה.",
+        ),
+    },
+    "identity_warning": {
+        "en": Notice(
+            "Wrong codes were entered for your pharmacy account",
+            "Somebody asked for a code for your pharmacy account and entered wrong codes. "
+            "Nothing was shown to them.\n\n"
+            "If it was not you, please tell the pharmacy.",
+        ),
+        "he": Notice(
+            "הוזנו קודים שגויים עבור החשבון שלך בבית המרקחת",
+            "מישהו ביקש קוד עבור החשבון שלך בבית המרקחת והזין קודים שגויים. שום פרט לא הוצג לו.\n\n"
+            "אם לא היית זה את או אתה, נא לעדכן את בית המרקחת.",
+        ),
+    },
+}
+
+
+def notice(kind: str, language: str, context: Mapping[str, str], *, ttl: int) -> Notice:
+    """Return a message in the reader's language; a code that is no longer kept shows as a mask."""
+    text = _NOTICES[kind][language]
+    values = {"code": context.get("code", MASK), "minutes": ttl // _MINUTES}
+    return Notice(text.subject, text.body.format(**values))

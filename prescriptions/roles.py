@@ -1,0 +1,94 @@
+"""The groups of staff and what each may do; every `migrate` brings the groups to this table.
+
+Only the clinical groups and the auditor see patients. An administrator manages accounts and stores, no
+patients.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from django.apps import AppConfig
+from django.contrib.auth.management import create_permissions
+from django.contrib.auth.models import Group, Permission
+
+_CATALOGUE: Final = [
+    "inventory.category",
+    "inventory.categoryalias",
+    "inventory.ingredient",
+    "inventory.ingredientalias",
+    "inventory.medication",
+    "inventory.medicationingredient",
+    "inventory.medicationalias",
+    "inventory.leafletsection",
+    "inventory.interaction",
+]
+_STOCK: Final = ["inventory.stocklevel", "inventory.stockmove"]
+_STORES: Final = [
+    "stores.locality",
+    "stores.localityname",
+    "stores.store",
+    "stores.storealias",
+    "stores.openinghours",
+    "stores.openingexception",
+]
+_PATIENTS: Final = ["prescriptions.patient", "prescriptions.allergy", "prescriptions.prescription"]
+_TALK: Final = ["agent.conversation", "agent.event", "agent.run", "agent.toolcall"]
+_ALL: Final = ("view", "add", "change", "delete")
+
+
+def _allow(actions: Iterable[str], models: Iterable[str]) -> set[str]:
+    """Return "app.action_model" for each of both."""
+    chosen = list(actions)
+    return {
+        f"{app}.{action}_{model}" for app, model in (name.split(".") for name in models) for action in chosen
+    }
+
+
+_EVERYBODY: Final = _allow(["view"], [*_CATALOGUE, *_STOCK, *_STORES])
+_CLINICAL: Final = (
+    _EVERYBODY
+    | _allow(["view"], [*_PATIENTS, *_TALK])
+    | _allow(["view", "change"], ["prescriptions.handoff"])
+)
+
+ROLES: Final[Mapping[str, set[str]]] = {
+    "technician": _EVERYBODY | {"inventory.change_stocklevel"},
+    "pharmacist": _CLINICAL
+    | {"inventory.change_stocklevel", "inventory.add_stocklevel", "prescriptions.change_patient"}
+    | _allow(["add", "change", "delete"], [*_CATALOGUE, "prescriptions.allergy"]),
+    "physician": _CLINICAL,
+    "auditor": _EVERYBODY
+    | _allow(
+        ["view"],
+        [
+            *_PATIENTS,
+            *_TALK,
+            "prescriptions.handoff",
+            "prescriptions.notification",
+            "prescriptions.auditevent",
+            "auth.user",
+            "auth.group",
+        ],
+    ),
+    "administrator": _EVERYBODY
+    | _allow(_ALL, _STORES)
+    | _allow(["view", "add", "change"], ["auth.user"])
+    | _allow(["view"], ["auth.group"])
+    | _allow(_ALL, ["agent.apikey"]),
+}
+
+
+def on_post_migrate(sender: AppConfig, using: str, **kwargs: Any) -> None:
+    """Give each group its permissions on the app that was just migrated; repeating changes nothing."""
+    wanted = {
+        role: {name.split(".")[1] for name in names if name.split(".")[0] == sender.label}
+        for role, names in ROLES.items()
+    }
+    if not any(wanted.values()):
+        return
+    create_permissions(sender, using=using, verbosity=0)  # whether or not Django's own receiver ran before
+    permissions = Permission.objects.using(using).filter(content_type__app_label=sender.label)
+    for role, codenames in wanted.items():
+        group, _ = Group.objects.using(using).get_or_create(name=role)
+        group.permissions.add(*permissions.filter(codename__in=codenames))
+        group.permissions.remove(*permissions.exclude(codename__in=codenames))

@@ -1,0 +1,78 @@
+"""The only doors to a person's data: each read names who asks, and is in the audit log, refused or not.
+
+"Not yours" and "does not exist" are the same error, so nobody learns from a refusal what is on file.
+"""
+
+from django.db.models import Q
+
+from prescriptions.audit import Access, audit_record
+from prescriptions.contacts import Contact, contact_parse
+from prescriptions.errors import PatientNotFound, PrescriptionNotFound
+from prescriptions.models import Patient, Prescription
+
+_LARGEST_ID = 2**63 - 1
+
+
+def contact_patient(contact: Contact) -> Patient | None:
+    """Return the patient with this contact, by one and the same query for known, unknown and malformed ones.
+
+    For `identity`, which keeps its own record; everybody else uses `patient_find`.
+    """
+    return Patient.objects.filter(Q(email=contact.email) | Q(phone=contact.phone)).first()
+
+
+def patient_find(identifier: str, *, access: Access) -> Patient:
+    """Return the patient with this e-mail (any case) or phone (any way of writing it), or PatientNotFound."""
+    return _found(contact_patient(contact_parse(identifier)), access)
+
+
+def patient_get(mrn: str, *, access: Access) -> Patient:
+    """Return the patient with this medical record number, or PatientNotFound."""
+    known = mrn.isascii() and mrn.isdigit() and len(mrn) <= 8
+    return _found(Patient.objects.filter(mrn=mrn).first() if known else None, access)
+
+
+def prescriptions_for(patient: Patient, *, access: Access) -> list[Prescription]:
+    """Return all prescriptions of this patient with their medications, in the order of their ids."""
+    rows = list(Prescription.objects.filter(patient=patient).select_related("medication").order_by("id"))
+    audit_record(
+        who=access.who,
+        what="prescriptions_read",
+        where=access.where,
+        why=access.why,
+        patient=patient,
+        detail={"prescriptions": [row.pk for row in rows]},
+    )
+    return rows
+
+
+def prescription_get_for(patient: Patient, prescription_id: int, *, access: Access) -> Prescription:
+    """Return this patient's prescription with its medication, or PrescriptionNotFound."""
+    row = None
+    if 0 < prescription_id <= _LARGEST_ID:
+        rows = Prescription.objects.filter(patient=patient, pk=prescription_id)
+        row = rows.select_related("medication").first()
+    audit_record(
+        who=access.who,
+        what="prescription_read" if row else "prescription_refused",
+        where=access.where,
+        why=access.why,
+        patient=patient,
+        detail={"prescription": prescription_id if row else str(prescription_id)[:20]},
+    )
+    if row is None:
+        raise PrescriptionNotFound
+    return row
+
+
+def _found(patient: Patient | None, access: Access) -> Patient:
+    audit_record(
+        who=access.who,
+        what="patient_found" if patient else "patient_refused",
+        where=access.where,
+        why=access.why,
+        patient=patient,
+    )
+    if patient is None:
+        raise PatientNotFound
+    return patient

@@ -1,0 +1,11 @@
+"""Background work of this app: each task is one service call."""
+
+from celery import shared_task
+
+from prescriptions.notifications import notifications_drain
+
+
+@shared_task  # type: ignore[untyped-decorator]
+def notifications_deliver() -> None:
+    """Send every notification that is due; safe to run at any time and several times at once."""
+    notifications_drain()

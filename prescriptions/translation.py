@@ -1,0 +1,15 @@
+"""Which texts of patients and prescriptions exist in English and Hebrew."""
+
+from modeltranslation.translator import TranslationOptions, register
+
+from prescriptions.models import Patient, Prescription
+
+
+@register(Patient)
+class PatientTranslation(TranslationOptions):
+    fields = ("name",)
+
+
+@register(Prescription)
+class PrescriptionTranslation(TranslationOptions):
+    fields = ("directions",)

@@ -1,0 +1,253 @@
+"""From what people write to a store, a city with stores, or a place without one (spec section 2).
+
+Names are compared as whole words, longest first, Hebrew prefixes taken off only where the whole word is no name.
+A store's name beats a city's, so "יפו, תל אביב" is the branch, while the longer official "תל אביב-יפו" is the city.
+"""
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+from pharmacy_site.lib.text import fold, hebrew_stems, one_typo
+from pharmacy_site.lib.tokens import Span, Token, spans, written
+from pharmacy_site.lib.tokens import tokens as tokenize
+from stores.models import Locality, LocalityName, Store, StoreAlias
+
+LONGEST_NAME: Final = 5
+"""Words in the longest name that is looked for."""
+MOST_WORDS: Final = 300
+"""Words of a message that are looked at; nobody names a town behind that."""
+SHORTEST_TYPO: Final = 4
+
+_PREPOSITION: Final = re.compile(r"(?:(?:in|at|near|to|from|around|by)\s+)+", re.IGNORECASE)
+
+# "רחוב יפו" and "Jaffa Road" are streets, mostly in another city.
+_STREET_BEFORE: Final = frozenset(map(fold, "רחוב רח' שדרות שד' דרך סמטת כיכר כביש".split()))
+_STREET_AFTER: Final = frozenset("street st road rd avenue ave boulevard blvd st. highway".split())
+# Words behind which even a village that is called like a common word is meant as a place.
+_CUES: Final = frozenset(
+    map(
+        fold,
+        "in at near to from around by branch store city town סניף חנות עיר העיר בעיר ליד באזור אזור מ ב ל".split(),
+    )
+)
+# What may surround a store's number.
+_ABOUT_STORES: Final = frozenset(
+    map(
+        fold,
+        "branch store shop pharmacy number no in at the my your סניף חנות בסניף לסניף מסניף הסניף בחנות החנות "
+        "מספר מס' בית מרקחת".split(),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StorePlace:
+    """One store."""
+
+    store: Store
+
+
+@dataclass(frozen=True, slots=True)
+class CityPlace:
+    """A city with its branches (one or more), in the order of their numbers."""
+
+    locality: Locality
+    stores: list[Store]
+
+
+@dataclass(frozen=True, slots=True)
+class UnservedPlace:
+    """A place without a store: `name` as written, `locality` when the place is known."""
+
+    name: str
+    locality: Locality | None
+
+
+Place = StorePlace | CityPlace | UnservedPlace
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceMention:
+    """A place inside a message: word positions in `lib.text.words(message)`, `end` exclusive; `text` as written."""
+
+    place: Place
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(slots=True)
+class _Hit:
+    span: Span
+    stores: list[Store] = field(default_factory=list)
+    localities: list[Locality] = field(default_factory=list)
+
+
+def place_find(query: str, *, typo: bool = False) -> Place | None:
+    """Return the place that the query names; None for a query without words (or with none but "branch").
+
+    A number is a store's number here, since a branch was asked for. An unknown name is a place without a store. With
+    `typo`, a name one typo away counts when it is the only one.
+    """
+    tokens = tokenize(query, MOST_WORDS)
+    told = [token for token in tokens if token.folded not in _ABOUT_STORES]
+    if not told:
+        return None
+    if len(told) == 1 and told[0].folded.isascii() and told[0].folded.isdigit():
+        number = told[0].folded
+        active = Store.objects.select_related("locality").filter(is_active=True)
+        store = active.filter(pk=int(number)).first() if len(number) < 10 else None
+        return StorePlace(store) if store else UnservedPlace(query.strip(), None)
+    hits = _without_streets(_hits(tokens), tokens)
+    mentions = _mentions(query, tokens, hits)
+    if not mentions and typo and (hit := _nearly(tokens)):
+        mentions = _mentions(query, tokens, [hit])
+    if not mentions:
+        return UnservedPlace(_PREPOSITION.sub("", query.strip(), count=1), None)
+    stores = [mention.place for mention in mentions if isinstance(mention.place, StorePlace)]
+    cities = [mention.place for mention in mentions if isinstance(mention.place, CityPlace)]
+    return (stores or cities or [mentions[0].place])[0]
+
+
+def places_in(message: str) -> list[PlaceMention]:
+    """Return the places that a message names, in its order; a number alone is no store here.
+
+    "יפו, תל אביב" is one mention: a city that only says where the store beside it lies is part of that mention.
+    """
+    tokens = tokenize(message, MOST_WORDS)
+    hits = _without_streets(_hits(tokens), tokens)
+    return _mentions(message, tokens, [hit for hit in hits if hit.stores or _is_meant(hit, tokens)])
+
+
+# -- Words ----------------------------------------------------------------------------------------------------------
+
+
+def _hits(tokens: list[Token]) -> list[_Hit]:
+    """The known names among the words, longest first, none overlapping another; two queries."""
+    candidates = list(spans(tokens, LONGEST_NAME))
+    names = {span.compact for span in candidates}
+    if not names:
+        return []
+    stores: dict[str, list[Store]] = {}
+    aliases = StoreAlias.objects.filter(folded__in=names, store__is_active=True)
+    for alias in aliases.select_related("store__locality").order_by("store_id"):
+        stores.setdefault(alias.folded, []).append(alias.store)
+    localities: dict[str, list[Locality]] = {}
+    rows = LocalityName.objects.filter(folded__in=names).select_related("locality")
+    for row in rows.order_by("-locality__is_prominent", "locality_id"):
+        localities.setdefault(row.folded, []).append(row.locality)
+    taken: set[int] = set()
+    hits = []
+    for span in candidates:
+        name, covered = span.compact, range(span.start, span.end)
+        if (name in stores or name in localities) and taken.isdisjoint(covered):
+            taken.update(covered)
+            hits.append(_Hit(span, stores.get(name, []), localities.get(name, [])))
+    return sorted(hits, key=lambda hit: hit.span.start)
+
+
+def _nearly(tokens: list[Token]) -> _Hit | None:
+    """The one known place whose name is one typo away from a span of the words, if there is exactly one.
+
+    Reads all names (short strings, no stores), once, and only after the exact look-up found nothing.
+    """
+    aliases = StoreAlias.objects.filter(store__is_active=True).values_list("folded", flat=True)
+    known = {*aliases, *LocalityName.objects.values_list("folded", flat=True)}
+    for span in spans(tokens, LONGEST_NAME):
+        name = span.compact
+        near = [other for other in known if abs(len(other) - len(name)) <= 1 and one_typo(other, name)]
+        if len(name) < SHORTEST_TYPO or not near:
+            continue
+        stores = Store.objects.filter(aliases__folded__in=near, is_active=True).select_related("locality")
+        found = list(stores.distinct()[:2])
+        if len(found) == 1:
+            return _Hit(span, stores=found)
+        towns = list(Locality.objects.filter(names__folded__in=near).distinct()[:2])
+        return _Hit(span, localities=towns) if len(towns) == 1 and not found else None
+    return None
+
+
+# -- Sense ----------------------------------------------------------------------------------------------------------
+
+
+def _without_streets(hits: list[_Hit], tokens: list[Token]) -> list[_Hit]:
+    """The hits that name no street; in "שדרות ירושלים" neither word is a town."""
+    kept = []
+    for position, hit in enumerate(hits):
+        following = hits[position + 1].span.start if position + 1 < len(hits) else None
+        is_street_word = tokens[hit.span.start].folded in _STREET_BEFORE and hit.span.end == following
+        if not is_street_word and _is_no_street(hit, tokens):
+            kept.append(hit)
+    return kept
+
+
+def _is_no_street(hit: _Hit, tokens: list[Token]) -> bool:
+    """Whether the name is not a street's: unless it is the very street that a store's address names."""
+    before = tokens[hit.span.start - 1].folded if hit.span.start else ""
+    after = tokens[hit.span.end].folded if hit.span.end < len(tokens) else ""
+    street_before = before in _STREET_BEFORE or not _STREET_BEFORE.isdisjoint(hebrew_stems(before))
+    if not street_before and after not in _STREET_AFTER:
+        return True
+    name = " ".join(token.folded for token in tokens[hit.span.start : hit.span.end])[hit.span.prefix :]
+    addresses = [address for store in hit.stores for address in (store.address_en, store.address_he)]
+    return any(_names_street(address, name) for address in addresses)
+
+
+def _names_street(address: str | None, name: str) -> bool:
+    text = f" {fold(address or '')} "
+    return any(f" {street} {name} " in text for street in _STREET_BEFORE) or any(
+        f" {name} {street} " in text for street in _STREET_AFTER
+    )
+
+
+def _is_meant(hit: _Hit, tokens: list[Token]) -> bool:
+    """Whether a town is meant, and not a common word of the same letters."""
+    if any(locality.is_prominent or hit.span.end - hit.span.start > 1 for locality in hit.localities):
+        return True
+    before = tokens[hit.span.start - 1].folded if hit.span.start else ""
+    return before in _CUES or len(tokens) == hit.span.end - hit.span.start
+
+
+def _mentions(message: str, tokens: list[Token], hits: list[_Hit]) -> list[PlaceMention]:
+    """The hits as places; a city beside its own store is swallowed by that store's mention. One query."""
+    branches = _branches({locality.pk for hit in hits for locality in hit.localities})
+    mentions: list[PlaceMention] = []
+    for position, hit in enumerate(hits):
+        neighbours = [hits[other] for other in (position - 1, position + 1) if 0 <= other < len(hits)]
+        if not hit.stores and any(_is_town_of(hit, neighbour, tokens) for neighbour in neighbours):
+            continue
+        start, end = hit.span.start, hit.span.end
+        as_written = written(message, tokens, hit.span)
+        mentions.append(PlaceMention(_place(hit, branches, as_written), start, end, as_written))
+    return mentions
+
+
+def _is_town_of(hit: _Hit, neighbour: _Hit, tokens: list[Token]) -> bool:
+    """Whether this city only says where the store beside it lies: "Jaffa, Tel Aviv", "Jaffa in TLV"."""
+    first, second = sorted((hit.span, neighbour.span), key=lambda span: span.start)
+    between = [token.folded for token in tokens[first.end : second.start]]
+    towns = {store.locality_id for store in neighbour.stores}
+    return between in ([], ["in"], ["of"]) and any(locality.pk in towns for locality in hit.localities)
+
+
+def _branches(localities: set[int]) -> dict[int, list[Store]]:
+    found: dict[int, list[Store]] = {}
+    if localities:
+        rows = Store.objects.filter(locality__in=localities, is_active=True, kind=Store.Kind.BRANCH)
+        for store in rows.select_related("locality").order_by("pk"):
+            found.setdefault(store.locality_id or 0, []).append(store)
+    return found
+
+
+def _place(hit: _Hit, branches: dict[int, list[Store]], written: str) -> Place:
+    if hit.stores:
+        towns = {store.locality_id: store.locality for store in hit.stores}
+        town = hit.stores[0].locality
+        if len(hit.stores) > 1 and len(towns) == 1 and town:
+            return CityPlace(town, hit.stores)  # one name of several branches of a town
+        return StorePlace(hit.stores[0])
+    for locality in hit.localities:
+        if locality.pk in branches:
+            return CityPlace(locality, branches[locality.pk])
+    return UnservedPlace(written, hit.localities[0])

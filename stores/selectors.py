@@ -1,0 +1,125 @@
+"""Reading stores: the default one, the reference branch, and when a store is open."""
+
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Final
+
+from django.conf import settings
+from django.utils import timezone
+
+from stores.models import OpeningException, Store
+from stores.places import (
+    CityPlace,
+    Place,
+    PlaceMention,
+    StorePlace,
+    UnservedPlace,
+    place_find,
+    places_in,
+)
+
+__all__ = [
+    "CityPlace",
+    "DayHours",
+    "OpeningState",
+    "Place",
+    "PlaceMention",
+    "StorePlace",
+    "UnservedPlace",
+    "exceptions_ahead",
+    "hours_of_week",
+    "opening_state",
+    "place_find",
+    "places_in",
+    "store_default",
+    "store_reference",
+]
+
+LOOK_AHEAD_DAYS: Final = 14
+"""How far a closed store's next opening is looked for: longer than any row of holidays."""
+
+SUNDAY_FIRST: Final = (6, 0, 1, 2, 3, 4, 5)
+
+Stretch = tuple[time, time]
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningState:
+    """Whether a store is open at a moment; `is_open` is None when no hours are on file (the online store)."""
+
+    is_open: bool | None
+    closes_at: datetime | None
+    """When the stretch that is running ends; None when closed."""
+    opens_at: datetime | None
+    """The next opening within two weeks; None when open."""
+    hours_today: list[Stretch]
+    note: str
+    """Why today is special, in the active language; "" on an ordinary day."""
+
+
+@dataclass(frozen=True, slots=True)
+class DayHours:
+    """The hours of one ordinary weekday (Monday is 0); no hours is closed."""
+
+    weekday: int
+    hours: list[Stretch]
+
+
+def store_default() -> Store:
+    """Return the chain's default store: the online store, unless the settings name another."""
+    return Store.objects.select_related("locality").get(pk=settings.DEFAULT_STORE)
+
+
+def store_reference() -> Store:
+    """Return the branch from which distances are ordered while nobody said where they are."""
+    return Store.objects.select_related("locality").get(pk=settings.REFERENCE_BRANCH)
+
+
+def hours_of_week(store: Store) -> list[DayHours]:
+    """Return the seven days of an ordinary week from Sunday, or [] for a store without hours on file."""
+    week = _week(store)
+    return [DayHours(day, week.get(day, [])) for day in SUNDAY_FIRST] if week else []
+
+
+def exceptions_ahead(store: Store, on: date, days: int = LOOK_AHEAD_DAYS) -> list[OpeningException]:
+    """Return the dated exceptions from `on` for so many days, earliest first."""
+    return [row for row in store.exceptions.all() if on <= row.date < on + timedelta(days=days)]
+
+
+def opening_state(store: Store, at: datetime) -> OpeningState:
+    """Return whether the store is open at that moment and what changes next; a dated exception beats the week.
+
+    Times are the pharmacy's (TIME_ZONE), whatever zone `at` is in. Two queries, none if both relations are prefetched.
+    """
+    zone = timezone.get_default_timezone()
+    local = at.astimezone(zone)
+    week, special = _week(store), {}
+    for row in exceptions_ahead(store, local.date()):
+        special.setdefault(row.date, []).append(row)
+    if not week and not special:
+        return OpeningState(None, None, None, [], "")
+
+    def stretches(day: date) -> list[Stretch]:
+        if day in special:
+            return sorted((row.opens, row.closes) for row in special[day] if row.opens and row.closes)
+        return week.get(day.weekday(), [])
+
+    today = stretches(local.date())
+    note = next((str(row.note) for row in special.get(local.date(), []) if row.note), "")
+    for opens, closes in today:
+        if opens <= local.time() < closes:
+            return OpeningState(True, datetime.combine(local.date(), closes, zone), None, today, note)
+    for ahead in range(LOOK_AHEAD_DAYS):
+        day = local.date() + timedelta(days=ahead)
+        for opens, _closes in stretches(day):
+            start = datetime.combine(day, opens, zone)
+            if start > local:
+                return OpeningState(False, None, start, today, note)
+    return OpeningState(False, None, None, today, note)
+
+
+def _week(store: Store) -> dict[int, list[Stretch]]:
+    week: dict[int, list[Stretch]] = {}
+    for row in store.hours.all():
+        week.setdefault(row.weekday, []).append((row.opens, row.closes))
+    return {day: sorted(hours) for day, hours in week.items()}

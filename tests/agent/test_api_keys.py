@@ -1,0 +1,126 @@
+"""Keys over HTTP: who is let in, how often, and what an issued key is."""
+
+import io
+import uuid
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from agent.authentication import key_issue
+from agent.models import ApiKey
+from agent.tools.registry import TOOLS
+
+pytestmark = pytest.mark.django_db
+
+PRIVATE = {"prescription_management", "prescription_verify"}
+ADDRESSES = ["/api/v1/tools/", "/api/v1/medications/", "/api/v1/stores/", "/api/v1/stock/"]
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {key}"}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(settings: Any) -> None:
+    backend = "django.core.cache.backends.locmem.LocMemCache"
+    settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": uuid.uuid4().hex}}
+
+
+def test_the_command_prints_only_the_key() -> None:
+    out = io.StringIO()
+    call_command("issue_api_key", "till 3", "--scope", "tools", "--scope", "patients", stdout=out)
+    key = out.getvalue().removesuffix("\n")
+    assert key.startswith("phk_") and len(key) > 40
+    assert all(letter.isascii() and (letter.isalnum() or letter in "_-.") for letter in key)
+    row = ApiKey.objects.get()
+    assert (row.name, row.scopes, row.prefix) == ("till 3", ["tools", "patients"], key[:12])
+    assert key not in row.key_hash and len(row.key_hash) == 64
+
+
+@pytest.mark.parametrize("arguments", [["x"], ["x", "--scope", "root"], []])
+def test_the_command_refuses(arguments: list[str]) -> None:
+    with pytest.raises(CommandError):
+        call_command("issue_api_key", *arguments)
+    assert not ApiKey.objects.exists()
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize(
+    "header", [None, "", "Bearer", "Bearer nonsense", "Basic dXNlcjpwYXNz", "Bearer a b", "phk_x", "Bearer ß"]
+)
+def test_no_key_no_entry(client: Client, address: str, header: str | None) -> None:
+    response = client.get(address, headers={} if header is None else {"authorization": header})
+    assert response.status_code == 401
+    assert response["WWW-Authenticate"] == "Bearer"
+    assert list(response.json()) == ["detail"]
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
+def test_no_key_no_tool(client: Client, tool: str) -> None:
+    response = client.post(f"/api/v1/tools/{tool}/", "{}", content_type="application/json")
+    assert response.status_code == 401
+
+
+def test_a_revoked_key_is_refused_at_once(client: Client) -> None:
+    key = key_issue(name="x", scopes=["tools"])
+    assert client.get("/api/v1/tools/", headers=bearer(key)).status_code == 200
+    ApiKey.objects.update(is_active=False)
+    assert client.get("/api/v1/tools/", headers=bearer(key)).status_code == 401
+
+
+@pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
+@pytest.mark.parametrize("scope", ["tools", "patients"])
+def test_each_tool_needs_its_scope(client: Client, tool: str, scope: str) -> None:
+    key = key_issue(name="x", scopes=[scope])
+    response = client.post(
+        f"/api/v1/tools/{tool}/", "{}", content_type="application/json", headers=bearer(key)
+    )
+    # With the scope the empty arguments are looked at (check_inventory takes even none).
+    allowed = (tool in PRIVATE) == (scope == "patients")
+    assert response.status_code == (403 if not allowed else 200 if tool == "check_inventory" else 400)
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_resources_need_the_scope_for_tools(client: Client, address: str) -> None:
+    key = key_issue(name="x", scopes=["patients"])
+    assert client.get(address, headers=bearer(key)).status_code == 403
+
+
+@pytest.fixture
+def _three_a_minute(settings: Any) -> None:
+    rates = {"DEFAULT_THROTTLE_RATES": {"key": "3/min"}}
+    settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, **rates}
+
+
+@pytest.mark.usefixtures("_three_a_minute")
+def test_too_many_calls(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.authentication.time.time", lambda: 1_800_000_010.0)
+    key, other = key_issue(name="x", scopes=["tools"]), key_issue(name="y", scopes=["tools"])
+    statuses = [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)]
+    assert statuses == [200, 200, 200, 429, 429]
+    refused = client.get("/api/v1/tools/", headers=bearer(key))
+    assert 1 <= int(refused["Retry-After"]) <= 60
+    assert list(refused.json()) == ["detail"]
+    assert client.get("/api/v1/tools/", headers=bearer(other)).status_code == 200
+    monkeypatch.setattr("agent.authentication.time.time", lambda: 1_800_000_070.0)
+    assert client.get("/api/v1/tools/", headers=bearer(key)).status_code == 200
+
+
+@pytest.mark.usefixtures("_three_a_minute")
+def test_without_the_cache_calls_go_through_and_that_is_logged(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Down:
+        def add(self, *args: Any, **kwargs: Any) -> None:
+            raise ConnectionError("redis://:password@cache is gone")
+
+    monkeypatch.setattr("agent.authentication.cache", Down())
+    key = key_issue(name="x", scopes=["tools"])
+    assert [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)] == [200] * 5
+    assert "throttle not counted" in caplog.text and "password" not in caplog.text
+
+
+def test_the_default_rate(settings: Any) -> None:
+    assert settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["key"] == "600/min"

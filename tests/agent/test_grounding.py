@@ -1,0 +1,112 @@
+"""Which numbers of an answer are proved by the evidence."""
+
+import datetime
+from decimal import Decimal
+
+import pytest
+
+from agent.grounding import numbers_in, ungrounded_numbers
+
+RESULT = {
+    "ok": True,
+    "med_id": "2",
+    "strength": "200 mg",
+    "qty": 1200,
+    "range": "200-400 mg",
+    "restock_eta": "2026-01-15",
+    "as_of": datetime.datetime(2026, 1, 9, 14, 30),
+    "phone": "+972-3-555-1234",
+    "distance_km": 1.2345,
+    "hours": {"sun": "08:00-20:00"},
+    "half": "½",
+    "price": Decimal("19.90"),
+    "stores": [{"name": "Jaffa"}, {"name": "Florentin"}, {"name": "Dizengoff"}],
+    "nothing": None,
+}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "no number at all",
+        "Advil 200 mg: 1,200 packs, 1200 packs",
+        "between 200 and 400 mg, 200–400 mg",
+        "back on 2026-01-15",
+        "back on 15.01.2026 or 15/1 or 15/01/2026",
+        "back on January 15, 2026; 15 January; Jan 15th",
+        "חוזר ב-15 בינואר 2026",
+        "as of 9.1.2026 14:30 (2:30 pm)",
+        "call 03-5551234 or 03-555-1234 or +97235551234 or (03) 555-1234",
+        "1.2 km away, about 1 km",
+        'כ-1.2 ק"מ, \u20661\u2069 קילומטר',
+        "open 08:00 to 20:00, 8:00 AM to 8 pm",
+        "1/2",
+        "costs 19.90 or 19.9",
+        "3 branches",
+        "option 2, #3",
+        "1. Jaffa\n2. Florentin\n3. Dizengoff\n4. online",
+        "1) Jaffa\n2) Florentin\n\n1) other\n2) list",
+        "101",
+        "my 77 tablets",
+        "٢٠٠ mg",
+    ],
+)
+def test_proved(answer: str) -> None:
+    assert ungrounded_numbers(answer, evidence=[RESULT], allowed=["101", "I have 77 tablets"]) == []
+    stored = numbers_in(RESULT)
+    assert ungrounded_numbers(answer, evidence=[stored], allowed=["101", "I have 77 tablets"]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "missing"),
+    [
+        ("Advil 500 mg", ["500"]),
+        ("take 20 tablets", ["20"]),
+        ("take 8", ["8"]),
+        ("back on 16.01.2026", ["16.01.2026"]),
+        ("back on January 16", ["January 16"]),
+        ("call 03-5551235", ["03-5551235"]),
+        ("1.3 km away", ["1.3"]),
+        ("1.2 tablets", ["1.2"]),
+        ("open until 21:00", ["21:00"]),
+        ("3/4 tablet", ["3/4"]),
+        ("option 7", ["7"]),
+        ("5. five", ["5"]),
+        ("1. one\n2. two\n5. five", ["5"]),
+        ("200.5 mg", ["200.5"]),
+        ("٥٠٠ mg", ["٥٠٠"]),
+        ("12000", ["12000"]),
+    ],
+)
+def test_not_proved(answer: str, missing: list[str]) -> None:
+    found = ungrounded_numbers(answer, evidence=[RESULT])
+    assert len(found) == len(missing)
+    assert found == missing or missing == ["٥٠٠"]
+
+
+def test_nothing_proves_nothing() -> None:
+    assert ungrounded_numbers("7 of 9", evidence=[]) == ["7", "9"]
+    assert ungrounded_numbers("1 packs", evidence=[True, None, {"ok": True}]) == ["1"]
+
+
+def test_canonical_numbers_are_stable() -> None:
+    first = numbers_in(RESULT)
+    assert first == sorted(set(first))
+    assert {
+        "200",
+        "400",
+        "1200",
+        "date:2026-01-15",
+        "tel:35551234",
+        "km:1.2345",
+        "count:3",
+        "time:08:00",
+    } <= set(first)
+    assert numbers_in(first)  # readable again
+    assert numbers_in([]) == ["count:0"]
+    assert numbers_in("B12 and 1,000 IU") == ["1000", "12"]
+
+
+def test_dates_of_both_orders_and_impossible_ones() -> None:
+    assert ungrounded_numbers("15/1/2026 1/15/2026", evidence=["2026-01-15"]) == []
+    assert ungrounded_numbers("45/45/2026", evidence=["2026-01-15"]) == ["45/45/2026"]

@@ -1,0 +1,189 @@
+"""Chromium on the demo page: console errors, blocked content and foreign requests fail the test."""
+
+import contextlib
+import os
+import shutil
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Dialog, Locator, Page, ViewportSize, expect, sync_playwright
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WATCH = """
+window.seen = {violations: [], spoken: []};
+addEventListener("securitypolicyviolation", (event) => seen.violations.push(event.violatedDirective));
+addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+  const region = document.querySelector(".chat > [aria-live=polite]");
+  if (region?.textContent && seen.spoken.at(-1) !== region.firstChild) seen.spoken.push(region.firstChild);
+}).observe(document.body, {childList: true, subtree: true}));
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Of one module only: while Playwright's event loop runs, Django's ORM refuses to work in this thread."""
+    if not os.access(CHROMIUM, os.X_OK):
+        if os.environ.get("CI"):
+            pytest.fail(f"{CHROMIUM} is missing")
+        pytest.skip(f"{CHROMIUM} is missing")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+class ChatPage:
+    """The demo page as a person uses it."""
+
+    def __init__(self, page: Page, base: str) -> None:
+        self.page = page
+        self.base = base
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
+        page.on("dialog", self._dialog)
+        page.on("console", self._console)
+        page.on("request", self._request)
+        page.add_init_script(WATCH)
+        self.lost_line = False  # a test that cuts the line expects the browser to complain about it
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.problems.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def _console(self, message: Any) -> None:
+        if message.type in ("error", "warning") and not (self.lost_line and "WebSocket" in message.text):
+            self.problems.append(f"console: {message.text}")
+
+    def _request(self, request: Any) -> None:
+        if urlsplit(request.url).netloc != urlsplit(self.base).netloc:
+            self.problems.append(f"foreign request: {request.url}")
+
+    def open(self, lang: str = "en") -> "ChatPage":
+        self.page.goto(f"{self.base}/?lang={lang}")
+        return self.online()
+
+    def online(self) -> "ChatPage":
+        expect(self.page.locator("#chat[data-status=online]")).to_be_attached(timeout=15_000)
+        return self
+
+    @property
+    def input(self) -> Locator:
+        return self.page.locator("#chat-input")
+
+    @property
+    def items(self) -> Locator:
+        return self.page.locator(".chat-list > li")
+
+    @property
+    def answers(self) -> Locator:
+        """The assistant's finished messages."""
+        return self.page.locator(".chat-assistant:not(:has(.chat-progress))")
+
+    def ask(self, text: str) -> Locator:
+        """Send a message with the keyboard and return the finished answer to it."""
+        before = self.answers.count()
+        self.input.fill(text)
+        self.input.press("Enter")
+        answer = self.answers.nth(before)
+        expect(answer).to_be_visible(timeout=15_000)
+        return answer
+
+    def texts(self) -> list[str]:
+        return self.items.locator(".chat-text").all_inner_texts()
+
+    def spoken(self) -> list[str]:
+        """What screen readers were told, in order."""
+        told: list[str] = self.page.evaluate("seen.spoken.map((node) => node.textContent)")
+        return told
+
+
+@pytest.fixture
+def new_chat(browser: Browser, chat_server: Any) -> Iterator[Callable[..., ChatPage]]:
+    """Makes pages, each in a browser of its own, and checks at the end that none of them had a problem."""
+    made: list[ChatPage] = []
+
+    def make(width: int = 1280, height: int = 900, base: str = chat_server.url, **options: Any) -> ChatPage:
+        viewport = ViewportSize(width=width, height=height)
+        context = browser.new_context(viewport=viewport, reduced_motion="reduce", **options)
+        made.append(ChatPage(context.new_page(), base.rstrip("/")))
+        return made[-1]
+
+    yield make
+    for chat in made:
+        assert chat.problems == []
+        assert chat.page.evaluate("window.seen.violations") == []
+        chat.page.context.close()
+
+
+class Line:
+    """A TCP line to the server that can be cut and mended; what is open when it is cut is lost."""
+
+    def __init__(self, port: int) -> None:
+        self._target = ("127.0.0.1", port)
+        self._whole = True
+        self._open: set[socket.socket] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def cut(self) -> None:
+        self._whole = False
+        for end in list(self._open):
+            _shut(end)
+
+    def mend(self) -> None:
+        self._whole = True
+
+    def close(self) -> None:
+        self.cut()
+        _shut(self._listener)
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                near, _address = self._listener.accept()
+            except OSError:
+                return
+            if not self._whole:
+                near.close()
+                continue
+            far = socket.create_connection(self._target)
+            self._open |= {near, far}
+            for one, other in ((near, far), (far, near)):
+                threading.Thread(target=self._pump, args=(one, other), daemon=True).start()
+
+    def _pump(self, source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65_536):
+                target.sendall(data)
+        _shut(target)
+        source.close()
+        self._open.discard(source)
+
+
+def _shut(end: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # the other side was faster
+        end.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def line(chat_server: Any) -> Iterator[Line]:
+    port = urlsplit(chat_server.url).port
+    assert port
+    line = Line(port)
+    yield line
+    line.close()

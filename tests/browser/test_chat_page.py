@@ -1,0 +1,249 @@
+"""The demo page in Chromium on the real server: languages, keyboard, codes, reload, a lost line, markup."""
+
+import re
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+DISCLOSURE = {
+    "en": "Digital assistant (AI) – not medical advice",
+    "he": "עוזר דיגיטלי (בינה מלאכותית) – לא ייעוץ רפואי",
+}
+AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+SMALL_TARGETS = """
+[...document.querySelectorAll("button, .chat a, nav a, textarea")].filter((element) => {
+  const box = element.getBoundingClientRect();
+  return box.width && (box.width < 44 || box.height < 44);
+}).map((element) => element.outerHTML)
+"""
+EMAIL = "What prescriptions do I have? My e-mail is david.cohen@example.com"
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_page_opens_with_the_chat(new_chat: Any, lang: str, width: int) -> None:
+    chat = new_chat(width, 844).open(lang)
+    expect(chat.page.locator("html")).to_have_attribute("dir", "rtl" if lang == "he" else "ltr")
+    expect(chat.page.locator(".chat-disclosure")).to_have_text(DISCLOSURE[lang])
+    expect(chat.input).to_be_in_viewport()
+    assert chat.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert chat.page.evaluate(SMALL_TARGETS) == []
+
+
+def test_language_is_switched_and_remembered(new_chat: Any) -> None:
+    chat = new_chat().open("en")
+    chat.page.get_by_role("link", name="עברית").click()
+    expect(chat.page.locator("html")).to_have_attribute("lang", "he")
+    chat.page.goto(chat.base)
+    expect(chat.page.locator("html")).to_have_attribute("lang", "he")
+
+
+def test_answer_comes_with_its_look_ups(new_chat: Any) -> None:
+    chat = new_chat().open()
+    answer = chat.ask("Do you have Advil in Jaffa?")
+    expect(answer.locator(".chat-text")).to_contain_text("Jaffa")
+    expect(answer.locator(".chat-bubble")).to_have_attribute("dir", "ltr")
+    expect(chat.items.locator("h3")).to_have_text(["You", "Assistant"])
+    steps = answer.locator(".chat-steps")
+    expect(steps.locator("code").first).to_be_hidden()
+    steps.locator("summary").click()
+    expect(steps.locator("code", has_text="check_stock")).to_be_visible()
+    expect(steps.locator(".chat-time").first).to_have_text(re.compile(r"done · \d+ ms"))
+
+
+def test_answer_is_announced_once(new_chat: Any) -> None:
+    chat = new_chat().open()
+    text = chat.ask("Do you have Advil in Jaffa?").locator(".chat-text").inner_text()
+    chat.page.wait_for_function("seen.spoken.length > 0")
+    opening = " ".join(text.split())[:40]
+    assert sum(opening in " ".join(told.split()) for told in chat.spoken()) == 1
+    expect(chat.page.get_by_role("log")).to_have_attribute("aria-live", "off")
+
+
+def test_hebrew_answer_is_right_to_left_on_an_english_page(new_chat: Any) -> None:
+    chat = new_chat().open("en")
+    bubble = chat.ask("יש לכם אקמול בפלורנטין?").locator(".chat-bubble")
+    expect(bubble).to_have_attribute("dir", "rtl")
+    expect(bubble).to_have_attribute("lang", "he")
+    expect(bubble.locator(".chat-text")).to_contain_text("פלורנטין")
+
+
+def test_suggestion_is_sent_as_a_message(new_chat: Any) -> None:
+    chat = new_chat().open()
+    chat.ask("Do you have Advil in Jaffa?")
+    chip = chat.page.locator(".chat-chips button").first
+    text = chip.inner_text()
+    chip.click()
+    expect(chat.page.locator(".chat-user").last).to_contain_text(text)
+    expect(chat.input).to_be_focused()
+    expect(chat.answers).to_have_count(2, timeout=15_000)
+
+
+def test_example_of_the_page_is_asked(new_chat: Any) -> None:
+    chat = new_chat(390, 844, has_touch=True).open("he")
+    example = chat.page.locator("[data-ask]").first
+    text = example.inner_text()
+    example.click()
+    expect(chat.page.locator(".chat-user")).to_contain_text(text)
+    expect(chat.answers).to_have_count(1, timeout=15_000)
+    expect(chat.input).to_be_in_viewport()
+
+
+def test_prescriptions_after_a_code_from_the_demo_inbox(new_chat: Any) -> None:
+    chat = new_chat().open()
+    chat.ask(EMAIL)
+    field = chat.page.get_by_label("Code from your message")
+    expect(field).to_be_visible()
+    expect(field).to_have_attribute("autocomplete", "one-time-code")
+    expect(field).to_have_attribute("inputmode", "numeric")
+    expect(field).not_to_be_focused()  # focus never moves by itself
+
+    code = chat.page.locator("#inbox .code")
+    expect(code).to_have_text(re.compile(r"^\d{6}$"), timeout=10_000)
+    right = code.inner_text()
+    field.fill("000000" if right != "000000" else "111111")
+    field.press("Enter")
+    expect(chat.page.locator("#chat-code-error")).to_contain_text("2 tries")
+    expect(field).to_be_focused()
+
+    field.fill(right)
+    chat.page.get_by_role("button", name="Confirm").click()
+    expect(field).to_be_hidden()
+    expect(chat.page.get_by_role("log")).to_contain_text("Metformin", timeout=15_000)
+    assert right not in chat.page.get_by_role("log").inner_text()
+
+
+def test_reload_keeps_the_conversation_in_this_tab_only(new_chat: Any) -> None:
+    chat = new_chat().open()
+    chat.ask("Do you have Advil in Jaffa?")
+    chat.ask("יש לכם אקמול בפלורנטין?")
+    before = chat.texts()
+    assert len(before) == 4
+    chat.page.reload()
+    chat.online()
+    expect(chat.items).to_have_count(4)
+    assert chat.texts() == before
+    assert chat.spoken() == []  # what was read before is not read out again
+    secret = chat.page.evaluate("sessionStorage.getItem('pharmacy-chat')")
+    assert secret
+    assert secret not in chat.page.url
+    stored = chat.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+    assert "Advil" not in stored
+    assert stored.count(secret) == 1
+
+    other = new_chat().open()
+    expect(other.items).to_have_count(0)
+
+
+def test_lost_line_is_shown_and_what_was_written_is_sent_once(new_chat: Any, line: Any) -> None:
+    chat = new_chat(base=line.url)
+    chat.lost_line = True
+    chat.open()
+    chat.ask("Do you have Advil in Jaffa?")
+    line.cut()
+    banner = chat.page.locator(".chat-banner")
+    expect(banner).to_have_text(re.compile("Reconnecting|offline"))
+    chat.input.fill("Is amoxicillin in stock?")
+    chat.input.press("Enter")
+    waiting = chat.page.locator(".chat-user", has_text="amoxicillin")
+    expect(waiting.locator(".chat-state")).to_have_text("Sending…")
+    line.mend()
+    expect(chat.answers).to_have_count(2, timeout=30_000)
+    expect(banner).to_be_hidden()
+    expect(waiting).to_have_count(1)
+    expect(waiting.locator(".chat-state")).to_have_count(0)
+
+
+def test_a_person_is_asked_for(new_chat: Any) -> None:
+    chat = new_chat().open()
+    chat.page.get_by_role("button", name="Talk to a person").click()
+    expect(chat.answers).to_have_count(1, timeout=15_000)
+    card = chat.page.locator(".chat-card-handoff")  # one, although the event and the answer both tell of it
+    expect(card).to_contain_text(re.compile(r"[A-Z]-\d+"))
+    expect(chat.page.get_by_role("button", name="Talk to a person")).to_be_visible()
+
+
+def test_end_clears_page_and_browser(new_chat: Any) -> None:
+    chat = new_chat().open()
+    chat.ask("Do you have Advil in Jaffa?")
+    old = chat.page.evaluate("sessionStorage.getItem('pharmacy-chat')")
+    chat.page.get_by_role("button", name="End and clear").click()
+    expect(chat.page.get_by_role("log")).not_to_contain_text("Advil")
+    chat.online()
+    chat.page.wait_for_function(
+        "old => ![null, old].includes(sessionStorage.getItem('pharmacy-chat'))", arg=old
+    )
+    chat.page.reload()
+    chat.online()
+    expect(chat.items).to_have_count(0)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_accessible_by_the_rules_of_axe(new_chat: Any, lang: str, scheme: str) -> None:
+    chat = new_chat(color_scheme=scheme).open(lang)
+    question = {"en": "Do you have Advil in Jaffa?", "he": "יש לכם אקמול בפלורנטין?"}[lang]
+    chat.ask(question).locator("summary").click()
+    chat.ask("What prescriptions do I have? My e-mail is noa.shapiro@example.com")
+    expect(chat.page.locator("#chat-code")).to_be_visible()
+    result = Axe().run(chat.page, options=AXE)
+    assert len(result.response["passes"]) > 10  # it did look
+    assert result.violations_count == 0, result.generate_report()
+
+
+def test_keyboard_alone_is_enough(new_chat: Any) -> None:
+    chat = new_chat().open()
+    for _step in range(30):
+        chat.page.keyboard.press("Tab")
+        if chat.page.evaluate("document.activeElement.id") == "chat-input":
+            break
+    expect(chat.input).to_be_focused()
+    chat.page.keyboard.type("Do you have Advil")
+    chat.page.keyboard.press("Shift+Enter")
+    chat.page.keyboard.type("in Jaffa?")
+    chat.page.keyboard.press("Enter")
+    expect(chat.page.locator(".chat-user .chat-text")).to_have_text(
+        "Do you have Advil\nin Jaffa?", use_inner_text=True
+    )
+    expect(chat.answers).to_have_count(1, timeout=15_000)
+    expect(chat.input).to_be_focused()
+    expect(chat.input).to_have_value("")
+    chat.page.get_by_role("log").focus()
+    chat.page.keyboard.press("Home")
+    expect(chat.items.first).to_be_focused()
+    chat.page.keyboard.press("ArrowDown")
+    expect(chat.items.nth(1)).to_be_focused()
+    chat.page.keyboard.press("Escape")
+    expect(chat.page.get_by_role("log")).to_be_focused()
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        '"><svg onload=alert(1)>',
+        "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",
+        "javascript:alert(1)",
+        "[click](javascript:alert(1)) ![x](https://evil.example/x.png)",
+        "{{constructor.constructor('alert(1)')()}}",
+        "\u202e<b>txet</b>\u202c & &lt;i&gt;",
+        "</textarea><style>*{display:none}</style>",
+        "<a href=https://evil.example>Advil</a> <math><mtext><img src=//evil.example>",
+    ],
+)
+def test_markup_in_a_message_is_text(new_chat: Any, payload: str) -> None:
+    chat = new_chat().open()
+    chat.ask(payload)
+    log = chat.page.get_by_role("log")
+    assert log.locator("script, img, iframe, a, style, math, b:not(code b), i").count() == 0
+    # The server may drop invisible characters; nothing else is changed.
+    visible = re.sub(r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069]", "", payload)
+    shown = re.sub(r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069]", "", chat.texts()[0])
+    assert shown == visible
+    chat.page.reload()
+    chat.online()
+    expect(chat.items.first).to_contain_text(visible[-5:])

@@ -1,0 +1,206 @@
+"""What all tests share: the demo database, append-only tables through a flush, a served site, services that may be absent."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.test import TransactionTestCase
+
+from pharmacy_site.lib.append_only import create_sql, drop_sql
+
+ROOT = Path(__file__).resolve().parent.parent
+PROTECTED = ("inventory_stockmove", "prescriptions_auditevent")
+IN_CI = bool(os.environ.get("CI"))
+
+
+def missing(what: str) -> None:
+    """Skips a test whose part is absent here; in CI every part is there, so that its absence is a failure."""
+    if IN_CI:
+        pytest.fail(f"{what} must be there in CI")
+    pytest.skip(f"{what} is not there")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    settings.NOTIFICATIONS_INLINE = True
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+
+
+def _phase(item: pytest.Item) -> int:
+    """Plain tests meet an empty database, transactional ones leave it empty, and then the demo data stays."""
+    names = set(getattr(item, "fixturenames", ()))
+    marker = item.get_closest_marker("django_db")
+    if "demo_loaded" in names:
+        return 2
+    if names & {"transactional_db", "demo_committed"} or (marker and marker.kwargs.get("transaction")):
+        return 1
+    return 0
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=_phase)
+
+
+# -- Append-only tables: the flush between transactional tests may empty them --------------------------------
+@contextmanager
+def unprotected() -> Iterator[None]:
+    """Takes the triggers away for as long as the tests' own clean-up needs."""
+    with connection.cursor() as cursor:
+        for table in PROTECTED:
+            for statement in drop_sql(connection.vendor, table):
+                cursor.execute(statement)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            for table in PROTECTED:
+                for statement in create_sql(connection.vendor, table):
+                    cursor.execute(statement, params=None)
+
+
+_teardown = TransactionTestCase._fixture_teardown
+
+
+def _teardown_unprotected(self: TransactionTestCase) -> None:
+    with unprotected():
+        _teardown(self)
+
+
+TransactionTestCase._fixture_teardown = _teardown_unprotected  # type: ignore[method-assign]
+
+
+# -- The demo database ---------------------------------------------------------------------------------------
+@pytest.fixture(scope="session")
+def demo_loaded(django_db_setup: None, django_db_blocker: object) -> None:
+    """The demo data once per run; tests in transactions see it and roll back what they change."""
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        call_command("load_demo", verbosity=0, stdout=StringIO())
+
+
+@pytest.fixture
+def demo(demo_loaded: None, db: None) -> None:
+    """The demo data inside a transaction that is rolled back."""
+
+
+@pytest.fixture
+def demo_committed(transactional_db: None) -> None:
+    """The demo data in committed rows, for tests with threads, sockets or several connections."""
+    call_command("load_demo", verbosity=0, stdout=StringIO())
+
+
+# -- A served site -------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Site:
+    """A site that is served for tests, with a database of its own."""
+
+    url: str
+    ws_url: str
+    env: dict[str, str]
+
+    def manage(self, *arguments: str) -> str:
+        """Runs a management command on the served site's database."""
+        done = subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT, env=self.env, check=True, capture_output=True, text=True,
+        )  # fmt: skip
+        return done.stdout
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def fresh_database(name: str, folder: Path) -> str:
+    """The URL of a new empty database of the kind that this run tests on."""
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{folder / name}.sqlite3"
+    import psycopg
+
+    own = connection.settings_dict
+    where = {"host": own["HOST"], "port": own["PORT"] or 5432, "user": own["USER"], "password": own["PASSWORD"]}
+    with psycopg.connect(**where, dbname="postgres", autocommit=True) as admin:
+        admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        admin.execute(f'CREATE DATABASE "{name}"')
+    return f"postgres://{where['user']}:{where['password']}@{where['host']}:{where['port']}/{name}"
+
+
+def wait_until_served(url: str, process: subprocess.Popen[bytes], seconds: float = 40) -> None:
+    """Returns when the site answers; fails when its process ended or the time is over."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        try:
+            with urllib.request.urlopen(f"{url}/healthz", timeout=2) as answer:
+                if answer.status == 200:
+                    return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not answer in time")
+
+
+@contextmanager
+def served(env: dict[str, str], port: int, log: Path) -> Iterator[Site]:
+    """Serves the site with daphne, as `make run` does."""
+    command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", "pharmacy_site.asgi:application"]
+    with log.open("wb") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_served(url, process)
+        yield Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env)
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="session")
+def chat_server(
+    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, django_db_blocker: object
+) -> Iterator[Site]:
+    """The whole site in a process of its own, on a database of its own with the demo data."""
+    folder = tmp_path_factory.mktemp("site")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
+    with django_db_blocker.unblock():  # type: ignore[attr-defined]
+        database = fresh_database(f"pharmacy_served_{worker}", folder)
+    env = {
+        **os.environ,
+        "DATABASE_URL": database,
+        "DEBUG": "1",
+        "EMAIL_URL": "dummy://",
+        "IDENTITY_CODES_PER_DAY": "100000",
+        "IDENTITY_CODES_PER_CONTACT_HOUR": "100000",
+        "IDENTITY_CODES_PER_ADDRESS_HOUR": "100000",
+        "CHAT_SOCKETS_PER_MINUTE": "100000",
+        "CHAT_SOCKETS_OPEN": "500",
+        "CHAT_MESSAGES_PER_MINUTE": "60",
+    }
+    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
+        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True)
+    with served(env, free_port(), folder / "server.log") as site:
+        yield site
+    if "postgres" in database:
+        import psycopg
+
+        with psycopg.connect(database.rsplit("/", 1)[0] + "/postgres", autocommit=True) as admin:
+            admin.execute(f'DROP DATABASE IF EXISTS "{database.rsplit("/", 1)[1]}" WITH (FORCE)')

@@ -1,0 +1,86 @@
+"""Generated requests to every operation of the OpenAPI schema (E1, small): no 5xx, and what the schema says."""
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.signals import request_finished, request_started
+from django.db import close_old_connections
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    negative_data_rejection,
+    positive_data_acceptance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from agent.tools.registry import TOOLS
+from pharmacy_site.wsgi import application
+
+pytestmark = pytest.mark.django_db
+
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "25"))
+PATHS = [
+    *(f"/api/v1/{name}/" for name in ("medications", "stock", "stores", "tools")),
+    *(f"/api/v1/tools/{tool.name}/" for tool in TOOLS),
+]
+ALWAYS = [
+    not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance
+]  # fmt: skip
+
+
+@cache
+def operations() -> dict[str, Any]:
+    """Each operation by its path; read once, through the door that clients read it through."""
+    schema = schemathesis.openapi.from_wsgi("/api/schema/?format=json", application)
+    return {found.ok().path: found.ok() for found in schema.get_all_operations()}
+
+
+@pytest.fixture(autouse=True)
+def _one_connection() -> Iterator[None]:
+    """Requests share the test's transaction; the test client would do the same."""
+    signals = (request_started, request_finished)
+    for signal in signals:
+        signal.disconnect(close_old_connections)
+    yield
+    for signal in signals:
+        signal.connect(close_old_connections)
+
+
+def test_no_operation_is_left_out() -> None:
+    assert set(operations()) == set(PATHS)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_valid_requests(key: str, path: str) -> None:
+    generate(operations()[path], key, GenerationMode.POSITIVE, positive_data_acceptance)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_invalid_requests(key: str, path: str) -> None:
+    """Resources ignore unknown parameters on purpose; tools refuse whatever breaks their schema."""
+    refused = [negative_data_rejection] if "/tools/" in path and path != "/api/v1/tools/" else []
+    generate(operations()[path], key, GenerationMode.NEGATIVE, *refused)
+
+
+def generate(operation: Any, key: str, mode: GenerationMode, *checks: Any) -> None:
+    @seed(1)
+    @settings(
+        max_examples=EXAMPLES,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def run(case: Any) -> None:
+        response = case.call(headers={"Authorization": f"Bearer {key}"})
+        case.validate_response(response, checks=[*ALWAYS, *checks])
+
+    run()

@@ -1,0 +1,103 @@
+"""The cast: David and Rachel, three medications, and how prescriptions are put on file."""
+
+import re
+from collections.abc import Callable
+from datetime import date, timedelta
+from uuid import UUID, uuid4
+
+import pytest
+from django.utils import timezone
+from pytest_django import Settings
+
+from inventory.models import Medication
+from prescriptions.models import Challenge, Notification, Patient, Prescription
+
+
+@pytest.fixture(autouse=True)
+def _sent_in_place(settings: Settings) -> None:
+    """Notifications go out in the test's own thread, and the identity policy is the default one."""
+    settings.NOTIFICATIONS_INLINE = True
+    settings.CELERY_BROKER_URL = ""
+    settings.CHAT_IDENTITY = "otp"
+    settings.DEBUG = False
+
+
+def _medication(name: str, rx_required: bool) -> Medication:
+    return Medication.objects.create(
+        name_en=name, name_he=f"{name} בעברית", generic_name_en=name, form="tablet", rx_required=rx_required
+    )
+
+
+@pytest.fixture
+def amoxicillin(db: None) -> Medication:
+    return _medication("Amoxicillin", True)
+
+
+@pytest.fixture
+def metformin(db: None) -> Medication:
+    return _medication("Metformin", True)
+
+
+@pytest.fixture
+def ibuprofen(db: None) -> Medication:
+    return _medication("Ibuprofen", False)
+
+
+def _patient(mrn: str, name: str, name_he: str, email: str, phone: str, language: str) -> Patient:
+    return Patient.objects.create(
+        mrn=mrn,
+        name_en=name,
+        name_he=name_he,
+        email=email,
+        phone=phone,
+        born=date(1978, 6, 11),
+        language=language,
+    )
+
+
+@pytest.fixture
+def david(db: None) -> Patient:
+    return _patient("10000101", "David Cohen", "דוד כהן", "david.cohen@example.com", "+972501234567", "en")
+
+
+@pytest.fixture
+def rachel(db: None) -> Patient:
+    return _patient("10000104", "Rachel Mizrachi", "רחל מזרחי", "rachel.m@example.com", "+972504567890", "he")
+
+
+@pytest.fixture
+def prescribe(db: None) -> Callable[..., Prescription]:
+    """Put a prescription on file; ten days from running out unless told otherwise."""
+
+    def put(
+        patient: Patient, medication: Medication, status: str = "active", refills: int = 2, days: int = 10
+    ) -> Prescription:
+        today = timezone.localdate()
+        return Prescription.objects.create(
+            patient=patient,
+            medication=medication,
+            status=status,
+            refills_left=refills,
+            issued_on=today - timedelta(days=30),
+            expires_on=today + timedelta(days=days),
+        )
+
+    return put
+
+
+@pytest.fixture
+def conversation() -> UUID:
+    return uuid4()
+
+
+@pytest.fixture
+def code_of() -> Callable[[UUID], str]:
+    """Read the code of a conversation's newest challenge, before it is sent, as its reader would after."""
+
+    def read(conversation_id: UUID) -> str:
+        newest = Challenge.objects.filter(conversation_id=conversation_id).latest("id")
+        code = str(Notification.objects.get(key=f"identity_code:{newest.run_key}").context["code"])
+        assert re.fullmatch(r"[0-9]{6}", code)
+        return code
+
+    return read
