@@ -8,6 +8,7 @@ hit counts: a surplus telephone number costs less than a missing one.
 from collections.abc import Callable
 from enum import StrEnum
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final
 
 from agent.lexicon import Lexicon, Sentence, Span
@@ -19,6 +20,7 @@ _NUMBER_REACH: Final = 4
 _SHORT_MESSAGE: Final = 4
 _MANY_UNITS: Final = 6  # at this many at once a number needs no "too"
 _MANY_MILLIGRAMS: Final = 4000
+_ONE_STORY: Final = 40  # words
 _NUMBER_WORDS: Final = {
     word: number
     for number, forms in {
@@ -175,6 +177,12 @@ _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.MEDICAL, "drowning", _state, ()),
     (Emergency.EXTRA_DOSE, "extra_dose", _event, ("goods", "paper", "ago", "regimen")),
 )
+# The same in any order: the thing that was done, and what else the message must name.
+_JOINT: Final[tuple[tuple[Emergency, str, tuple[str, ...], tuple[str, ...]], ...]] = (
+    (Emergency.POISONING, "swallowed", ("caustic",), ("goods", "harmless_food")),
+    (Emergency.POISONING, "swallowed", ("pills", "many_units"), ("goods", "one_too_many")),
+    (Emergency.EXTRA_DOSE, "dosed", ("pills", "double", "mistake"), ("goods", "paper", "regimen")),
+)
 # A name of a danger alone ("stroke!", "overdose help") is taken for a call.
 _BARE: Final = (
     (Emergency.MEDICAL, "attack"),
@@ -199,17 +207,31 @@ def _swallowed_number(sentence: Sentence) -> bool:
     pills = {start for start, _ in sentence.spans("pills")}
     clock = {end for _, end in sentence.spans("clock")}
     had = sentence.spans("had")
+    if sentence.has("took") and any(
+        unit in _MILLIGRAMS and _number(word) >= _MANY_MILLIGRAMS for word, unit in pairwise(words)
+    ):
+        return True
     for verb in sentence.spans("took") | had:
         for place in range(verb[1], min(verb[1] + _NUMBER_REACH, len(words) - 1)):
-            number = _number(words[place])
-            if words[place + 1] in _MILLIGRAMS and number >= _MANY_MILLIGRAMS:
-                return True
-            if number < _MANY_UNITS or place in clock or place + 1 in strengths:
+            if _number(words[place]) < _MANY_UNITS or place in clock or place + 1 in strengths:
                 continue
             # One has had ten of many things; only pills are meant here.
             if (verb not in had or place + 1 in pills) and _state(sentence, (verb[0], place + 1)):
                 return True
     return False
+
+
+def _joint(story: Sentence) -> set[Emergency]:
+    """Return what a whole message tells of, whichever of its parts comes first."""
+    if _past(story) or story.has("frame", "if_"):
+        return set()
+    return {
+        kind
+        for kind, done, named, ruled_out in _JOINT
+        if all(story.has(c) for c in named)
+        and not story.has(*ruled_out)
+        and any(_event(story, hit) for hit in story.spans(done))
+    }
 
 
 def detect_all(text: str) -> list[Emergency]:
@@ -224,6 +246,9 @@ def detect_all(text: str) -> list[Emergency]:
                 found.add(kind)
         if not sentence.has("goods") and _swallowed_number(sentence):
             found.add(Emergency.POISONING)
+    words = [word for sentence in sentences for word in sentence.words]
+    if len(words) <= _ONE_STORY:
+        found |= _joint(_lexicon().sentence(words, asks=False))
     if not found and sum(len(sentence.words) for sentence in sentences) <= _SHORT_MESSAGE:
         for kind, concept in _BARE:
             for sentence in sentences:

@@ -52,9 +52,11 @@ def _asks_push(s: Sentence) -> bool:
 
 def _asks_dose(s: Sentence, *, measured: bool) -> bool:
     """How much for somebody: a named person, a weight or an age, or "should I"; a label's dosage is a fact."""
+    if s.has("more_than_label") and s.has("may_i", "should_explicit") or s.has("units_for"):
+        return True
     if s.has("leaflet"):
         return False
-    if s.has("may_i") and s.has("amount") and not s.has("two_medicines", "stock"):
+    if s.has("may_i") and s.has("amount") and not s.has("two_medicines", "stock", "rx"):
         return True
     if not s.has("how_much") or s.has("how_much_is") or not s.has("dosing", "measured", "giving"):
         return False
@@ -81,11 +83,21 @@ def _asks_comparison(s: Sentence) -> bool:
     return s.has("or_") and s.has("complaint") and not s.has("stock", "topic", "used_for")
 
 
+def _asks_stock(s: Sentence) -> bool:
+    """Whether the shop has it; "יש" also begins what the customer has ("יש לי חום")."""
+    owners = {start for start, _ in s.spans("have_person")}
+    return s.has("stock") or any(start not in owners for start, _ in s.spans("have_he"))
+
+
 def _asks_advice(s: Sentence, *, own: bool) -> bool:
     factual = s.has("topic", "leaflet", "process", "place", "money", "same") and not own
-    listing = s.has("stock", "list_words")
-    if s.has("how_to_treat"):
+    listing = s.has("list_words") or _asks_stock(s)
+    if s.has("how_to_treat", "how_long_mine", "or_not"):
         return not s.has("leaflet")
+    if s.has("your_view"):
+        return not (s.has("place", "money", "leaflet") and not own)
+    if s.has("change_he") and (own or s.asks or len(s.words) <= _COMPLAINT_ONLY):
+        return not listing and not s.has("leaflet", "rx")
     if s.has("recommend"):
         return not (s.has("place", "process", "money", "leaflet", "stock") and not own) or s.has("what_for")
     if s.has("what_for"):
@@ -93,7 +105,7 @@ def _asks_advice(s: Sentence, *, own: bool) -> bool:
     if s.has("give_mine") and s.has("may_i") and not listing and not s.has("leaflet", "process", "together"):
         return True
     if s.has("should_explicit", "helps_me") and not factual and not listing:
-        return True
+        return own or not s.has("plain_help")
     return own and s.has("may_i") and not listing and not s.has("process", "place")
 
 
@@ -168,11 +180,18 @@ def _excused(s: Sentence, rule: str, hit: Span) -> bool:
         return True
     if rule == "safe_claim":
         return any(a <= start and end <= b or a < start <= b for a, b in s.spans("out_safe_no"))
+    if rule == "diagnosis" and any(end <= a <= end + 1 for a, _ in s.spans("product_form")):
+        return True  # "this is a cough syrup"
     if rule == "advice" and any(start < a <= end + _PROFESSIONAL_REACH for a, _ in s.spans("professional")):
         return True
     return rule != "push" and any(
         start - _NEGATION_REACH <= b <= start and a >= since for a, b in s.spans("not")
     )
+
+
+def _begins(s: Sentence, hit: Span) -> bool:
+    """Return whether an order opens the sentence: "Take it with…", "just try Advil"."""
+    return hit[0] == 0 or any(end == hit[0] for _, end in s.spans("lead"))
 
 
 def _letters(text: str) -> tuple[int, int]:
@@ -196,6 +215,8 @@ def check_output(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[st
     for quote in sorted((q for q in quoted if q.strip()), key=len, reverse=True):
         own = own.replace(quote, ". ")
     for sentence in _lexicon().read(own):
+        if "advice" not in broken and any(_begins(sentence, hit) for hit in sentence.spans("out_imperative")):
+            broken.append("advice")
         for rule, concept in _OUTPUT_RULES:
             if rule not in broken and any(
                 not _excused(sentence, rule, hit) for hit in sentence.spans(concept)

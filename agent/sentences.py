@@ -49,6 +49,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I can't answer general health questions. A pharmacist can help: shall I pass you on?",
         "איני יכול לענות על שאלות בריאות כלליות. רוקח או רוקחת יוכלו לעזור. להעביר אתכם?",
     ),
+    "upset": (
+        "I'm sorry this isn't helping. Shall I pass you on to a person?",
+        "מצטער שלא הצלחתי לעזור. להעביר אתכם לאדם מהצוות?",
+    ),
     "which_medicine": ("Which medicine is it about?", "על איזו תרופה מדובר?"),
     "which_other_medicine": (
         "With which other medicine? Give me the names and I'll check our data.",
@@ -226,6 +230,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "totals_head": ("{name}:", "{name}:"),
     "matches_head": ("These match “{query}”:", "אלה מתאימים ל”{query}“:"),
     "matches_ask": ("Which one do you mean?", "לאיזה מהם התכוונתם?"),
+    "category_none": ("We list nothing under “{category}”.", "אין ברשימה שלנו תכשירים תחת ”{category}“."),
+    "other_form": ("I found no {query}. What we list:", "לא מצאתי {query}. מה שיש ברשימה שלנו:"),
     "category_head": ("{category} that we list:", "{category} שברשימה שלנו:"),
     "category_note": (
         "The list is in no order of preference.",
@@ -277,6 +283,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "same_yes": (
         "{a} and {b} contain the same active ingredients: {ingredients}.",
         "{a} ו{b} מכילים אותם חומרים פעילים: {ingredients}.",
+    ),
+    "same_yes_one": (
+        "{a} and {b} contain the same active ingredient: {ingredients}.",
+        "{a} ו{b} מכילים אותו חומר פעיל: {ingredients}.",
     ),
     "same_no": (
         "{a} contains {first}; {b} contains {second}. They are not the same.",
@@ -546,7 +556,7 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
 # kind → value → (English, Hebrew)
 LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "form": {
-        "tablet": ("tablet", "טבליה"),
+        "tablet": ("tablet", "טבלייה"),
         "capsule": ("capsule", "קפסולה"),
         "syrup": ("syrup", "סירופ"),
         "spray": ("spray", "תרסיס"),

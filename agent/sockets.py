@@ -31,8 +31,11 @@ def origin_allowed(scope: Mapping[str, Any]) -> bool:
         scheme, domain, port = parts.scheme, parts.hostname, parts.port
     except ValueError:
         return False
-    if scheme not in ("http", "https") or not domain or origin != f"{scheme}://{parts.netloc}" or "@" in parts.netloc:
+    if scheme not in ("http", "https") or not domain:
         return False
+    domain = f"[{domain}]" if ":" in domain else domain
+    if origin not in (f"{scheme}://{domain}", f"{scheme}://{domain}:{port}"):
+        return False  # user names, paths, and brackets with something behind them
     hosts = _header(scope, b"host")
     if len(hosts) != 1:
         return False
@@ -40,7 +43,6 @@ def origin_allowed(scope: Mapping[str, Any]) -> bool:
     if not host or not validate_host(host, settings.ALLOWED_HOSTS):
         return False
     default = "443" if scheme == "https" else "80"
-    domain = f"[{domain}]" if ":" in domain else domain
     same_host = domain == host or (settings.DEBUG and {domain, host} <= _LOOPBACK)
     return same_host and str(port or default) == (host_port or default)
 

@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from agent import api, health, pages
+from agent import api, health, pages, resources
 from agent.openapi import SCHEMA_SETTINGS
 from agent.tools.registry import TOOLS
 
@@ -15,9 +15,9 @@ urlpatterns = [
     path("api/v1/tools/", api.ToolsView.as_view(), name="tools"),
     *(path(f"api/v1/tools/{tool.name}/", api.tool_view(tool), name=f"tool-{tool.name}") for tool in TOOLS),
     path("api/v1/tools/<str:name>/", api.NoToolView.as_view(), name="no-tool"),
-    path("api/v1/medications/", api.MedicationsView.as_view(), name="medications"),
-    path("api/v1/stores/", api.StoresView.as_view(), name="stores"),
-    path("api/v1/stock/", api.StockView.as_view(), name="stock"),
+    path("api/v1/medications/", resources.MedicationsView.as_view(), name="medications"),
+    path("api/v1/stores/", resources.StoresView.as_view(), name="stores"),
+    path("api/v1/stock/", resources.StockView.as_view(), name="stock"),
     path("api/schema/", SpectacularAPIView.as_view(custom_settings=SCHEMA_SETTINGS), name="schema"),
     path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("api/<path:rest>", api.no_such_address),

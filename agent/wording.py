@@ -15,6 +15,9 @@ from pharmacy_site.lib.text import isolate, ltr
 Language = Literal["en", "he"]
 _HEBREW: Final = re.compile(r"[\u05d0-\u05ea]")
 _FOREIGN_TO_HEBREW: Final = re.compile(r"[A-Za-z0-9]")
+_PREFIXED: Final = re.compile(r"(?<![\u05d0-\u05ea])([ובלמהכש]{1,2})\{(\w+)\}")
+_UNITS: Final = {"mg": "מ״ג", "mcg": "מק״ג", "ml": "מ״ל", "g": "גרם", "IU": "יחב״ל"}
+_UNIT: Final = re.compile(rf"(?<=[\d ])({'|'.join(_UNITS)})(?![A-Za-z])")
 _MONTHS: Final = {
     "en": "January February March April May June July August September October November December".split(),
     "he": "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר".split(),
@@ -23,16 +26,34 @@ _MONTHS: Final = {
 
 def say(key: str, language: Language, **values: object) -> str:
     """The sentence `key` in a language, its values set apart where their direction is the other one."""
-    return SENTENCES[key][0 if language == "en" else 1].format(
-        **{name: apart(value, language) for name, value in values.items()}
-    )
+    return _filled(SENTENCES[key][0 if language == "en" else 1], language, values)
 
 
 def count(key: str, language: Language, n: int, **values: object) -> str:
     """The plural sentence `key` for a number: forms for one, two and many."""
     forms = PLURALS[key][0 if language == "en" else 1]
     form = forms[0] if n == 1 else forms[1] if n == 2 else forms[2]
-    return form.format(n=n, **{name: apart(value, language) for name, value in values.items()})
+    return _filled(form, language, {"n": n, **values})
+
+
+def _filled(template: str, language: Language, values: Mapping[str, object]) -> str:
+    """A template with its values; a Hebrew prefix letter takes a hyphen before what is not Hebrew."""
+    shown = {name: apart(value, language) for name, value in values.items()}
+    if language == "he":
+
+        def joint(match: re.Match[str]) -> str:
+            first = next((char for char in str(values.get(match[2], "")) if char.isalnum()), "א")
+            return match[0] if _HEBREW.match(first) else f"{match[1]}-{{{match[2]}}}"
+
+        template = _PREFIXED.sub(joint, template)
+    return template.format(**shown)
+
+
+def measure(text: str, language: Language) -> str:
+    """A strength with its units in a language: "200 mg" or "200 מ״ג"."""
+    if language == "en":
+        return text
+    return _UNIT.sub(lambda match: _UNITS[match[1]], text)
 
 
 def apart(value: object, language: Language) -> str:

@@ -147,7 +147,7 @@ def medications_search(query: str, limit: int = MOST_RESULTS) -> list[Medication
     found = _of_reading(readings, matches)
     if not found or all(match.rank == LISTED for match in found):
         found += _of_reading(core_readings, matches)
-    found = found or _in_category([core])
+    found = found or _in_category([" ".join(told), core])
     found = found or partial_matches(core, kinds=WHOLE_NAMES, keep=_KEEP_FOR_SEARCH)
     if not found:
         mentioned = _mentioned(query, frozenset(), keep=_KEEP_FOR_SEARCH, kinds=WHOLE_NAMES)

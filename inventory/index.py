@@ -43,7 +43,7 @@ def index_rebuild(medication_ids: Iterable[int] | None = None) -> int:
         with transaction.atomic():
             for model in _DERIVED:
                 # Not `delete()`: that would read every row to look for others that depend on it.
-                model._default_manager.all()._raw_delete(using="default")  # type: ignore[attr-defined]
+                model._default_manager.all()._raw_delete(using="default")
             ids = Medication.objects.order_by("pk").values_list("pk", flat=True).iterator(chunk_size=BATCH)
             count = sum(_batch(batch) for batch in _batches(ids, BATCH))
             _analyse()
@@ -82,8 +82,8 @@ def index_prune(term_ids: Iterable[int]) -> None:
     gone = {word for folded in unused.values() for word in _typo_words(folded)}
     # The deletions are found by their variant: an index from word to deletion would be read here alone.
     for word in sorted(word for word in gone if not _is_used(word)):
-        WordDeletion.objects.filter(variant__in=deletions(word), word__text=word)._raw_delete(using="default")  # type: ignore[attr-defined]
-        SearchWord.objects.filter(text=word)._raw_delete(using="default")  # type: ignore[attr-defined]
+        WordDeletion.objects.filter(variant__in=deletions(word), word__text=word)._raw_delete(using="default")
+        SearchWord.objects.filter(text=word)._raw_delete(using="default")
 
 
 def _batch(ids: Sequence[int]) -> int:
@@ -130,28 +130,24 @@ def _analyse() -> None:
 def _names(ids: Sequence[int]) -> list[tuple[int, str, int]]:
     """Every name of every medication of the batch, with the way in which it is its name."""
     found: list[tuple[int, str, int]] = []
-    columns = ("pk", "name_en", "name_he", "generic_name_en", "generic_name_he")
+    columns: tuple[str, ...] = ("pk", "name_en", "name_he", "generic_name_en", "generic_name_he")
     for row in _in_chunks(Medication.objects.order_by(), "pk__in", ids, columns=columns):
         found += [(row[0], name, Kind.NAME) for name in row[1:3] if name]
         found += [(row[0], name, Kind.INGREDIENT) for name in row[3:5] if name]
     columns = ("medication_id", "text")
-    for medication_id, text in _in_chunks(
-        MedicationAlias.objects.all(), "medication_id__in", ids, columns=columns
-    ):
-        found.append((medication_id, text, Kind.ALIAS))
+    aliases = _in_chunks(MedicationAlias.objects.all(), "medication_id__in", ids, columns=columns)
+    found += [(medication_id, text, Kind.ALIAS) for medication_id, text in aliases]
     columns = ("medication_id", "ingredient_id")
-    contents = list(
-        _in_chunks(MedicationIngredient.objects.order_by(), "medication_id__in", ids, columns=columns)
-    )
+    rows = MedicationIngredient.objects.order_by()
+    contents = list(_in_chunks(rows, "medication_id__in", ids, columns=columns))
     ingredients: dict[int, set[str]] = {}
     used = sorted({ingredient for _medication, ingredient in contents})
     columns = ("pk", "key", "name_en", "name_he", "display_en", "display_he")
     for row in _in_chunks(Ingredient.objects.order_by(), "pk__in", used, columns=columns):
         ingredients[row[0]] = {name for name in row[1:] if name}
     columns = ("ingredient_id", "text")
-    for ingredient_id, text in _in_chunks(
-        IngredientAlias.objects.all(), "ingredient_id__in", used, columns=columns
-    ):
+    others = _in_chunks(IngredientAlias.objects.all(), "ingredient_id__in", used, columns=columns)
+    for ingredient_id, text in others:
         ingredients[ingredient_id].add(text)
     for medication_id, ingredient_id in contents:
         found += [(medication_id, name, Kind.INGREDIENT) for name in ingredients[ingredient_id]]
@@ -199,7 +195,7 @@ def _in_chunks(
     for chunk in _batches(iter(values), _CHUNK):
         part = rows.filter(**{lookup: chunk})
         if delete:
-            part._raw_delete(using="default")  # type: ignore[attr-defined]
+            part._raw_delete(using="default")
         else:
             found += part.values_list(*columns)
     return found
@@ -208,8 +204,8 @@ def _in_chunks(
 def _insert(model: type[Model], columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
     """Insert rows that are not there yet, without an object for each: there are a quarter of a million of them."""
     quote = connection.ops.quote_name
-    fields = [model._meta.get_field(column.removesuffix("_id")) for column in columns]
-    types = [field.db_type(connection) for field in fields]
+    by_column = {field.column: field for field in model._meta.concrete_fields}
+    types = [by_column[column].db_type(connection) for column in columns]
     into = f"INSERT INTO {quote(model._meta.db_table)} ({', '.join(map(quote, columns))})"
     with connection.cursor() as cursor:
         for batch in _batches(iter(rows), BATCH):

@@ -78,11 +78,11 @@ def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] =
     usable = sorted({name for name in names if name and len(name) <= FOLDED_LENGTH})
     if not usable:
         return []
-    terms = {pk: told for pk, *told in term_query(usable).values_list("pk", "folded", "compact")}
+    terms = {term.pk: term for term in term_query(usable)}
     if not terms:
         return []
     rows = exact_query(terms, kinds=kinds, keep=keep).values_list("term_id", *_COLUMNS)
-    return [Match(*terms[term_id], *row) for term_id, *row in rows]
+    return [Match(terms[term_id].folded, terms[term_id].compact, *row) for term_id, *row in rows]
 
 
 def term_query(names: Collection[str]) -> QuerySet[SearchTerm, Any]:

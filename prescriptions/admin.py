@@ -25,6 +25,11 @@ def _actor(request: HttpRequest) -> str:
     return f"user:{request.user.pk}"
 
 
+def _key(row: Model) -> int | str:
+    """A row's key as the audit log holds it."""
+    return row.pk if isinstance(row.pk, int) else str(row.pk)
+
+
 class ReadOnly(ModelAdmin):
     """Rows that nobody writes by hand."""
 
@@ -53,7 +58,7 @@ class PatientData(ModelAdmin):
             request, None, lambda: super(PatientData, self).changelist_view(request, extra_context)
         )
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
-            ids = [row.pk for row in response.context_data["cl"].result_list]
+            ids = [_key(row) for row in response.context_data["cl"].result_list]
             self._record(request, "listed", detail={"rows": ids})
         return response
 
@@ -97,7 +102,7 @@ class PatientData(ModelAdmin):
             raise
         if object_id and (row := self.get_object(request, object_id)) is not None:
             verb = "viewed" if request.method == "GET" else "submitted"
-            self._record(request, verb, patient=self.patient_of(row), detail={"row": row.pk})
+            self._record(request, verb, patient=self.patient_of(row), detail={"row": _key(row)})
         return response
 
     def _record(

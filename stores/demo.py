@@ -56,7 +56,9 @@ def _load_localities(entries: list[dict[str, Any]]) -> None:
     for entry in entries:
         official = folded_names(entry["name"]["en"], entry["name"]["he"])
         for folded, text in (folded_names(*entry.get("aliases", [])) | official).items():
-            row = LocalityName(locality_id=keys[entry["slug"]], text=text, folded=folded, derived=folded in official)
+            row = LocalityName(
+                locality_id=keys[entry["slug"]], text=text, folded=folded, derived=folded in official
+            )
             names.append(row)
     LocalityName.objects.bulk_create(names, ignore_conflicts=True)
 

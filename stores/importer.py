@@ -122,7 +122,9 @@ def _same_town(record: _Record, by_name: dict[str, list[Locality]]) -> Locality 
     here = Point(record.lat, record.lng)
     for folded in folded_names(record.name_he, record.name_en):
         for town in by_name.get(folded, []):
-            if distance_km(here, Point(town.lat, town.lng)) <= SAME_TOWN_KM and not town.slug.startswith("import-"):
+            if distance_km(here, Point(town.lat, town.lng)) <= SAME_TOWN_KM and not town.slug.startswith(
+                "import-"
+            ):
                 return town
     return None
 
@@ -186,7 +188,11 @@ def _read_json(content: str) -> Iterator[tuple[str, Any]]:
     try:
         rows = json.loads(content)
     except (json.JSONDecodeError, RecursionError) as error:
-        where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+        where = (
+            f"line {error.lineno}: {error.msg}"
+            if isinstance(error, json.JSONDecodeError)
+            else "nested too deep"
+        )
         raise LocalitiesRefused([where]) from error
     if not isinstance(rows, list):
         raise LocalitiesRefused(["line 1: a list of localities is expected"])
@@ -203,9 +209,12 @@ def _read_csv(content: str) -> Iterator[tuple[str, Any]]:
             where = f"line {reader.line_num}"
             if None in row or None in row.values():
                 raise LocalitiesRefused([f"{where}: has other columns than the first line"])
-            yield where, {**row, "aliases": [part for part in (row.get("aliases") or "").split("|") if part.strip()]}
+            yield (
+                where,
+                {**row, "aliases": [part for part in (row.get("aliases") or "").split("|") if part.strip()]},
+            )
     except csv.Error as error:
-        raise LocalitiesRefused([f"line {reader.line_num}: {error}"]) from error
+        raise LocalitiesRefused([f"line {reader.reader.line_num}: {error}"]) from error
 
 
 def _records(rows: Iterator[tuple[str, Any]]) -> list[_Record]:
@@ -270,7 +279,9 @@ def _name(row: dict[str, Any], column: str) -> str:
 def _degrees(row: dict[str, Any], column: str, most: int) -> float:
     value = row.get(column)
     try:
-        degrees = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+        degrees = (
+            float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+        )
     except (ValueError, OverflowError):
         degrees = None
     if degrees is None:

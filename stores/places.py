@@ -22,22 +22,26 @@ SHORTEST_TYPO: Final = 4
 _PREPOSITION: Final = re.compile(r"(?:(?:in|at|near|to|from|around|by)\s+)+", re.IGNORECASE)
 
 # "רחוב יפו" and "Jaffa Road" are streets, mostly in another city.
-_STREET_BEFORE: Final = frozenset(map(fold, "רחוב רח' שדרות שד' דרך סמטת כיכר כביש".split()))
-_STREET_AFTER: Final = frozenset("street st road rd avenue ave boulevard blvd st. highway".split())
+_STREET_BEFORE: Final = frozenset(
+    map(fold, ("רחוב", "רח'", "שדרות", "שד'", "דרך", "סמטת", "כיכר", "כביש")),
+)
+_STREET_AFTER: Final = frozenset(
+    ("street", "st", "road", "rd", "avenue", "ave", "boulevard", "blvd", "highway"),
+)
 # Words behind which even a village that is called like a common word is meant as a place.
 _CUES: Final = frozenset(
-    map(
-        fold,
-        "in at near to from around by branch store city town סניף חנות עיר העיר בעיר ליד באזור אזור מ ב ל".split(),
-    )
+    [
+        *("in", "at", "near", "to", "from", "around", "by", "branch", "store", "city", "town"),
+        *map(fold, ("סניף", "חנות", "עיר", "העיר", "בעיר", "ליד", "באזור", "אזור", "מ", "ב", "ל")),
+    ]
 )
 # What may surround a store's number.
 _ABOUT_STORES: Final = frozenset(
-    map(
-        fold,
-        "branch store shop pharmacy number no in at the my your סניף חנות בסניף לסניף מסניף הסניף בחנות החנות "
-        "מספר מס' בית מרקחת".split(),
-    )
+    [
+        *("branch", "store", "shop", "pharmacy", "number", "no", "in", "at", "the", "my", "your"),
+        *map(fold, ("סניף", "חנות", "בסניף", "לסניף", "מסניף", "הסניף", "בחנות", "החנות")),
+        *map(fold, ("מספר", "מס'", "בית", "מרקחת")),
+    ]
 )
 
 

@@ -93,7 +93,8 @@ def opening_state(store: Store, at: datetime) -> OpeningState:
     """
     zone = timezone.get_default_timezone()
     local = at.astimezone(zone)
-    week, special = _week(store), {}
+    week = _week(store)
+    special: dict[date, list[OpeningException]] = {}
     for row in exceptions_ahead(store, local.date()):
         special.setdefault(row.date, []).append(row)
     if not week and not special:

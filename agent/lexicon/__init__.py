@@ -63,6 +63,13 @@ def _element(part: str, gap: int) -> _Element:
     return _Element(gap, tuple(single), tuple(names), tuple(runs))
 
 
+def _text(value: object) -> str:
+    """Refuse what YAML does not read as text: an unquoted "# mg" is a comment and leaves nothing."""
+    if not isinstance(value, str):
+        raise ValueError(f"a lexicon phrase must be text: {value!r}")
+    return value
+
+
 def _phrase(text: str) -> _Phrase:
     elements, gap = [], 0
     for part in text.split():
@@ -128,7 +135,7 @@ class Lexicon:
 
     def __init__(self, concepts: Mapping[str, Iterable[str]], *, typo_from: int = 0) -> None:
         self._phrases = {
-            name: tuple(_phrase(str(text)) for text in phrases) for name, phrases in concepts.items()
+            name: tuple(_phrase(_text(text)) for text in phrases) for name, phrases in concepts.items()
         }
         elements = [element for phrases in self._phrases.values() for element in _elements(phrases)]
         for name in {name for element in elements for name in element.concepts}:

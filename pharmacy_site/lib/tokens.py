@@ -59,6 +59,10 @@ def tokens(message: str, most: int) -> list[Token]:
                 found += [Token(word, segment, start, end) for word in inside]
         if len(found) > most:
             break
+    told = words(message)
+    if [token.folded for token in found] != told[: len(found)]:
+        # Signs that fold to several ("½" to 1 and 2) can join what stands around them: then no place is known.
+        found = [Token(word, 0, 0, len(message)) for word in told]
     return found[:most]
 
 

@@ -40,7 +40,7 @@ function pairs(rows) {
 }
 
 /** The card as an element, or null for a kind or a shape that this version does not know. */
-export function card({ kind, data } = {}, word) {
+export function card({ kind, data } = {}) {
   if (!KINDS.has(kind) || !data || typeof data !== "object") return null;
   const rows = Array.isArray(data.rows) ? data.rows.filter(Array.isArray) : [];
   const columns = Array.isArray(data.columns) ? data.columns : null;
@@ -57,6 +57,6 @@ export function card({ kind, data } = {}, word) {
       : null,
     rows.length ? (columns ? table({ title: data.title, columns, rows }) : pairs(rows)) : null,
     data.note ? h("p", { class: "chat-note" }, value(data.note)) : null,
-    data.source ? h("p", { class: "chat-source" }, `${word("source")}: `, h("bdi", {}, value(data.source))) : null,
+    data.source ? h("p", { class: "chat-source" }, value(data.source)) : null,
   );
 }

@@ -54,3 +54,11 @@ export function textNodes(text, lang) {
   if (from < text.length) nodes.push(document.createTextNode(text.slice(from)));
   return nodes;
 }
+
+/** An answer's text: a paragraph for each blank line; single line breaks and lists are kept by the style. */
+export function paragraphs(text, lang) {
+  return text
+    .split(/\n{2,}/)
+    .filter((each) => each.trim())
+    .map((each) => h("p", {}, textNodes(each, lang)));
+}

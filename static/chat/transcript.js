@@ -1,41 +1,10 @@
 /** The transcript: messages in order, the answer that is being written, its look-ups, cards and suggestions. */
 
 import { card } from "./cards.js";
-import { direction, h, textNodes } from "./dom.js";
-import { counted } from "./words.js";
+import { direction, h, paragraphs } from "./dom.js";
+import { stepList } from "./steps.js";
 
 const NEAR_END = 80; // pixels: closer than this the view follows new messages
-const SPOKEN_FOR = 1_000; // shorter is missed by some screen readers
-
-/** Says finished messages once to screen readers, one at a time, apart from the transcript itself. */
-export class Announcer {
-  #waiting = [];
-  #timer = 0;
-
-  constructor(region) {
-    this.region = region;
-  }
-
-  say(text, lang) {
-    this.#waiting.push([text, lang]);
-    if (!this.#timer) this.#next();
-  }
-
-  #next() {
-    const next = this.#waiting.shift();
-    this.region.replaceChildren(next ? h("p", { lang: next[1] }, next[0]) : "");
-    this.#timer = next ? setTimeout(() => this.#next(), SPOKEN_FOR) : 0;
-  }
-}
-
-/** " name: value, …" of a call; values that were left out are not shown. */
-function argumentNodes(values) {
-  const given = Object.entries(values ?? {}).filter(([, value]) => value !== null);
-  return given.flatMap(([name, value], at) => [
-    `${at ? "," : ""} ${name}: `,
-    h("bdi", {}, typeof value === "string" ? value : JSON.stringify(value)),
-  ]);
-}
 
 export class Transcript {
   #echoes = new Map(); // client_msg_id → item of a message that the server has not numbered yet
@@ -119,13 +88,13 @@ export class Transcript {
       this.#scroll();
       return;
     }
-    const cards = (event.cards ?? []).map((each) => card(each, this.word)).filter(Boolean);
+    const cards = (event.cards ?? []).map((each) => card(each)).filter(Boolean);
     const live = this.#runs.get(run);
     if (live) this.#runs.delete(run);
-    const steps = live?.steps ?? this.#steps((event.tools ?? []).map((tool) => ({ ...tool, finished: true })));
+    const steps = live?.steps ?? stepList((event.tools ?? []).map((tool) => ({ ...tool, finished: true })), this.word, this.lang);
     const item = this.#item(
       role,
-      [h("p", { class: "chat-text" }, textNodes(text, lang)), ...cards, steps],
+      [h("div", { class: "chat-text" }, paragraphs(text, lang)), ...cards, steps],
       { lang, dir: direction(lang) },
     );
     live?.item.remove();
@@ -142,7 +111,7 @@ export class Transcript {
 
   started(run) {
     if (!run || this.#runs.has(run)) return this.#runs.get(run);
-    const text = h("p", { class: "chat-text", hidden: true });
+    const text = h("div", { class: "chat-text", hidden: true });
     const doing = h("span", {}, this.word("thinking"));
     const progress = h("p", { class: "chat-progress" }, doing, h("span", { class: "chat-dots", "aria-hidden": "true" }));
     const live = { text, doing, progress, said: [], calls: [], steps: null };
@@ -180,7 +149,7 @@ export class Transcript {
     const lang = /[\u05d0-\u05ea]/.test(said) ? "he" : "en";
     live.text.setAttribute("dir", direction(lang));
     live.text.setAttribute("lang", lang);
-    live.text.replaceChildren(...textNodes(said, lang));
+    live.text.replaceChildren(...paragraphs(said, lang));
     live.text.hidden = false;
     this.#scroll();
   }
@@ -206,7 +175,7 @@ export class Transcript {
   }
 
   addCard(content, fresh) {
-    const element = card(content, this.word);
+    const element = card(content);
     if (!element) return;
     this.#append(this.#item("system", [element]));
     if (fresh) this.announcer.say(element.innerText.replaceAll("\n", ". "), this.lang);
@@ -236,40 +205,12 @@ export class Transcript {
 
   #showSteps(live) {
     const open = live.steps?.open;
-    const steps = this.#steps(live.calls);
+    const steps = stepList(live.calls, this.word, this.lang);
     steps.open = Boolean(open);
     if (live.steps) live.steps.replaceWith(steps);
     else live.progress.after(steps);
     live.steps = steps;
     this.#scroll();
-  }
-
-  #steps(calls) {
-    if (!calls.length) return null;
-    const word = this.word;
-    return h(
-      "details",
-      { class: "chat-steps", lang: this.lang, dir: direction(this.lang) },
-      h("summary", {}, `${word("activity")} (${counted(word, "lookups", calls.length)})`),
-      h(
-        "ol",
-        {},
-        calls.map((call) =>
-          h(
-            "li",
-            {},
-            h("p", {}, h("bdi", {}, call.label ?? "")),
-            h("p", { dir: "ltr", lang: "en" }, h("code", {}, h("b", {}, call.name), argumentNodes(call.arguments))),
-            h(
-              "p",
-              { class: "chat-time" },
-              call.finished ? word(call.ok ? "done" : "noResult") : word("running"),
-              Number.isFinite(call.duration_ms) ? ` · ${word("ms", { n: call.duration_ms })}` : "",
-            ),
-          ),
-        ),
-      ),
-    );
   }
 
   /** Questions to begin with, while nothing has been said. */

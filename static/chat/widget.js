@@ -1,14 +1,14 @@
 /** The chat on a page: builds it, connects it, and turns events into what people see. */
 
+import { Announcer } from "./announcer.js";
+import { CodeForm } from "./code.js";
 import { Connection } from "./connection.js";
 import { direction, h, icon } from "./dom.js";
-import { Announcer, Transcript } from "./transcript.js";
-import { counted, wordsIn } from "./words.js";
+import { IdleWatch } from "./idle.js";
+import { Transcript } from "./transcript.js";
+import { wordsIn } from "./words.js";
 
 const SECRET = "pharmacy-chat";
-const PERSONAL = "pharmacy-chat-personal"; // when a chat with a known person was last used, in milliseconds
-const IDLE = 15 * 60_000;
-const WARN_BEFORE = 60_000;
 const LONGEST_TEXT = 4_000;
 
 // The secret lives as long as the tab, and no text of the chat is ever stored in the browser.
@@ -17,14 +17,12 @@ const store = {
   set: (secret) => sessionStorage.setItem(SECRET, secret),
   clear: () => {
     sessionStorage.removeItem(SECRET);
-    sessionStorage.removeItem(PERSONAL);
+    sessionStorage.removeItem(IdleWatch.KEY);
   },
 };
 
 export class Chat {
   #lastText = "";
-  #codeSent = false;
-  #warned = false;
   #handoffs = []; // numbers that the page shows
 
   /**
@@ -57,7 +55,8 @@ export class Chat {
       onEvent: (event, fresh) => this.#on(event, fresh),
       onStatus: (status) => this.#status(status),
     });
-    if (this.#idleFor() > IDLE) store.clear();
+    this.idle = new IdleWatch({ warn: () => this.#warnIdle(), end: () => this.end() });
+    if (this.idle.over) store.clear();
     this.#watch();
     this.connection.open();
   }
@@ -70,7 +69,7 @@ export class Chat {
   ask(text) {
     const trimmed = text.trim();
     if (!trimmed) return;
-    this.#touch();
+    this.idle.touch();
     this.#lastText = trimmed;
     // The echo needs the id, and the socket may answer only after this turn of the event loop.
     this.transcript.echo(this.connection.send(trimmed), trimmed);
@@ -79,6 +78,11 @@ export class Chat {
   #build(switchUrl) {
     const { word, lang } = this;
     const other = lang === "he" ? "en" : "he";
+    this.code = new CodeForm({
+      word,
+      send: (code) => this.connection.sendCode(code),
+      leave: () => this.#focusComposer(),
+    });
     this.live = h("div", { class: "chat-hidden", "aria-live": "polite", "aria-atomic": "true" });
     this.banner = h("p", { class: "chat-banner", role: "status", hidden: true });
     this.list = h("ol", { class: "chat-list" });
@@ -146,34 +150,11 @@ export class Chat {
         ),
         this.banner,
         h("div", { class: "chat-middle" }, this.view, this.jump),
-        this.#buildCode(),
+        this.code.element,
         composer,
         this.live,
       ),
     );
-  }
-
-  #buildCode() {
-    const { word } = this;
-    this.codeInput = h("input", {
-      id: "chat-code",
-      inputmode: "numeric",
-      autocomplete: "one-time-code",
-      maxlength: 12,
-      dir: "ltr",
-      "aria-describedby": "chat-code-help chat-code-error",
-    });
-    this.codeHelp = h("p", { id: "chat-code-help", class: "chat-code-help" });
-    this.codeError = h("p", { id: "chat-code-error", class: "chat-code-error", role: "alert" });
-    this.codeForm = h(
-      "form",
-      { class: "chat-code", hidden: true, novalidate: true, onsubmit: (event) => this.#submitCode(event) },
-      h("label", { for: "chat-code" }, word("codeLabel")),
-      h("div", { class: "chat-code-row" }, this.codeInput, h("button", { type: "submit" }, word("codeSend"))),
-      this.codeError,
-      this.codeHelp,
-    );
-    return this.codeForm;
   }
 
   #watch() {
@@ -181,10 +162,10 @@ export class Chat {
     document.addEventListener("visibilitychange", wake);
     window.addEventListener("online", wake);
     window.addEventListener("offline", wake); // the socket decides: a page on this machine needs no network
-    window.addEventListener("pageshow", (event) => event.persisted && this.#checkIdle());
-    document.addEventListener("visibilitychange", () => this.#checkIdle());
-    for (const kind of ["pointerdown", "keydown"]) this.root.addEventListener(kind, () => this.#touch());
-    setInterval(() => this.#checkIdle(), 5_000);
+    window.addEventListener("pageshow", (event) => event.persisted && this.idle.check());
+    document.addEventListener("visibilitychange", () => this.idle.check());
+    for (const kind of ["pointerdown", "keydown"]) this.root.addEventListener(kind, () => this.idle.touch());
+    setInterval(() => this.idle.check(), 5_000);
   }
 
   // -- What comes from the server ---------------------------------------------------------------------------
@@ -212,13 +193,17 @@ export class Chat {
       "tool.started": () => transcript.toolStarted(event),
       "tool.finished": () => transcript.toolFinished(event),
       "identity.requested": () => this.#askCode(event, fresh),
-      "identity.verified": () => this.#verified(fresh),
+      "identity.verified": () => {
+        this.idle.begin();
+        this.code.close();
+        transcript.notice(this.word("verified"), { fresh });
+      },
       "handoff.updated": () => this.#handoff(event, fresh),
       "mode.changed": () => this.#mode(event.mode, fresh),
       error: () => this.#error(event),
     }[event.type];
     on?.();
-    if (fresh) this.#touch();
+    if (fresh && Number.isInteger(event.seq)) this.idle.touch(); // a pong or a reconnection is nobody's doing
     this.root.dispatchEvent(new CustomEvent("chat", { detail: { type: event.type, fresh } }));
   }
 
@@ -240,12 +225,22 @@ export class Chat {
     const sentence = this.word(`error_${code}`) || event.message || this.word("error_internal");
     if (code === "unknown_conversation") {
       this.transcript.clear({ keepEchoes: true });
-      this.#closeCode();
+      this.code.close();
     }
     if (["code_wrong", "code_expired", "locked"].includes(code)) this.#codeRefused(event, sentence);
     else if (id) this.transcript.refused(id, sentence, event.retryable);
     else this.transcript.notice(sentence);
     if (code === "rate_limited") this.#personAsked(false);
+  }
+
+  #askCode(event, fresh) {
+    this.idle.begin();
+    if (this.code.open(event.expires_at, fresh) && fresh) this.announcer.say(this.word("codeLabel"), this.lang);
+  }
+
+  #codeRefused(event, sentence) {
+    this.transcript.accepted(event.client_msg_id); // a code that was typed as a message did arrive
+    if (!this.code.refused(event)) this.transcript.notice(sentence);
   }
 
   #handoff(event, fresh) {
@@ -279,10 +274,7 @@ export class Chat {
     if (status === "online" || status === "stopped") this.#showBanner();
     // A first connection that is quick needs no banner.
     else this.bannerTimer = setTimeout(() => this.#showBanner(), status === "connecting" ? 2_000 : 300);
-    if (status === "waiting" && this.#codeSent) {
-      this.#codeSent = false;
-      this.codeError.textContent = this.word("codeLost");
-    }
+    if (status === "waiting") this.code.lineLost();
   }
 
   #showBanner() {
@@ -293,70 +285,6 @@ export class Chat {
     } else if (this.mode === "degraded") sentence = this.word("degraded");
     if (this.banner.textContent !== sentence) this.banner.textContent = sentence;
     this.banner.hidden = !sentence;
-  }
-
-  // -- The code ---------------------------------------------------------------------------------------------
-
-  #askCode(event, fresh) {
-    sessionStorage.setItem(PERSONAL, String(Date.now()));
-    const until = new Date(event.expires_at);
-    if (!fresh && until < Date.now()) return this.#closeCode();
-    const time = until.toLocaleTimeString("he-IL", { hour: "2-digit", minute: "2-digit" });
-    this.codeHelp.textContent = this.word("codeHelp", { time });
-    this.codeError.textContent = "";
-    this.codeInput.value = "";
-    this.codeForm.hidden = false;
-    if (fresh) this.announcer.say(this.word("codeLabel"), this.lang);
-  }
-
-  #submitCode(event) {
-    event.preventDefault();
-    const code = this.codeInput.value.trim();
-    if (!code) {
-      this.#codeProblem(this.word("codeEmpty"));
-      return;
-    }
-    this.codeInput.removeAttribute("aria-invalid");
-    this.codeError.textContent = "";
-    this.#codeSent = this.connection.sendCode(code);
-    if (!this.#codeSent) this.#codeProblem(this.word("codeLost"));
-  }
-
-  #codeRefused(event, sentence) {
-    this.#codeSent = false;
-    this.transcript.accepted(event.client_msg_id); // a code that was typed as a message did arrive
-    const left = event.tries_left;
-    if (event.code !== "code_wrong" || left === 0) {
-      this.#closeCode();
-      this.transcript.notice(sentence);
-    } else if (this.codeForm.hidden) {
-      this.transcript.notice(sentence);
-    } else {
-      this.#codeProblem(Number.isInteger(left) ? counted(this.word, "tries", left) : sentence);
-    }
-  }
-
-  #codeProblem(sentence) {
-    this.codeError.textContent = sentence;
-    this.codeInput.setAttribute("aria-invalid", "true");
-    this.codeInput.select();
-    this.codeInput.focus();
-  }
-
-  #verified(fresh) {
-    sessionStorage.setItem(PERSONAL, String(Date.now()));
-    this.#closeCode();
-    this.transcript.notice(this.word("verified"), { fresh });
-  }
-
-  #closeCode() {
-    const hadFocus = this.codeForm.contains(document.activeElement);
-    this.#codeSent = false;
-    this.codeForm.hidden = true;
-    this.codeInput.value = "";
-    this.codeInput.removeAttribute("aria-invalid");
-    this.codeError.textContent = "";
-    if (hadFocus) this.#focusComposer();
   }
 
   // -- What people do ---------------------------------------------------------------------------------------
@@ -404,44 +332,24 @@ export class Chat {
     this.person.lastChild.textContent = this.word(asked ? "personAsked" : "person");
   }
 
+  #warnIdle() {
+    this.transcript.notice(this.word("stillThere"), {
+      action: this.word("stay"),
+      onaction: (click) => click.currentTarget.closest("li").remove(),
+    });
+  }
+
   /** Ends the chat: nothing of it stays on the page or in the browser. */
   end() {
     this.connection.restart();
     this.transcript.clear();
-    this.#closeCode();
+    this.code.close();
     this.#personAsked(false);
     this.#lastText = "";
-    this.#warned = false;
     this.#handoffs = [];
     this.mode = "bot";
     this.transcript.notice(this.word("ended"));
     this.root.dispatchEvent(new CustomEvent("chat", { detail: { type: "ended", fresh: true } }));
     this.#focusComposer();
-  }
-
-  // -- A shared computer: a chat that shows a person's data is cleared when nobody uses it ---------------------
-
-  #idleFor() {
-    const since = Number(sessionStorage.getItem(PERSONAL));
-    return since ? Date.now() - since : 0;
-  }
-
-  #touch() {
-    if (!sessionStorage.getItem(PERSONAL) || this.#idleFor() > IDLE) return;
-    sessionStorage.setItem(PERSONAL, String(Date.now()));
-    this.#warned = false;
-  }
-
-  #checkIdle() {
-    const idle = this.#idleFor();
-    if (idle > IDLE) {
-      this.end();
-    } else if (idle > IDLE - WARN_BEFORE && !this.#warned) {
-      this.#warned = true;
-      this.transcript.notice(this.word("stillThere"), {
-        action: this.word("stay"),
-        onaction: (click) => click.currentTarget.closest("li").remove(),
-      });
-    }
   }
 }

@@ -42,7 +42,6 @@ const WORDS = {
   done: ["done", "הושלם"],
   noResult: ["no result", "אין תוצאה"],
   running: ["running", "בביצוע"],
-  source: ["Source", "מקור"],
   offline: [
     "You're offline. We'll send your message when you're back.",
     "אין חיבור לאינטרנט. ההודעה תישלח כשהחיבור יחזור.",

@@ -1,6 +1,7 @@
 """Chromium on the demo page: console errors, blocked content and foreign requests fail the test."""
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -10,7 +11,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Dialog, Locator, Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    Dialog,
+    Locator,
+    Page,
+    ViewportSize,
+    WebSocketRoute,
+    expect,
+    sync_playwright,
+)
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = [
@@ -187,3 +197,78 @@ def line(chat_server: Any) -> Iterator[Line]:
     line = Line(port)
     yield line
     line.close()
+
+
+Frame = dict[str, Any]
+
+
+class ScriptedServer:
+    """Answers the page's sockets from a script and keeps what the page sent."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.socket: WebSocketRoute | None = None
+        self.frames: list[Frame] = []
+        self.log: list[Frame] = []
+        self.answers: dict[str, Callable[[Frame], None]] = {
+            "hello": self.welcome,
+            "message.send": self.accept,
+        }
+        page.route_web_socket("**/ws/chat/", self._connect)
+
+    def _connect(self, socket: WebSocketRoute) -> None:
+        self.socket = socket
+        socket.on_message(self._receive)
+
+    def _receive(self, message: str | bytes) -> None:
+        frame = json.loads(message)
+        self.frames.append(frame)
+        if answer := self.answers.get(frame["type"]):
+            answer(frame)
+
+    def send(self, type: str, **fields: Any) -> None:
+        assert self.socket
+        self.socket.send(json.dumps({"v": 1, "type": type, **fields}))
+
+    def say(self, seq: int, text: str, role: str = "assistant", **fields: Any) -> Frame:
+        """A numbered message; kept for replays, sent by `send(**…)`."""
+        body = {"seq": seq, "role": role, "text": text, "lang": "en", "cards": [], "suggestions": []}
+        return {"type": "message.completed", **body, **fields}
+
+    def welcome(self, frame: Frame) -> None:
+        missed = [event for event in self.log if event["seq"] > frame.get("last_seq", 0)]
+        head = self.log[-1]["seq"] if self.log else 0
+        self.send("hello.ok", conversation="secret-1", last_seq=head, mode="bot", events=missed)
+
+    def accept(self, frame: Frame) -> None:
+        event = self.say(len(self.log) + 1, frame["text"], "user", client_msg_id=frame["client_msg_id"])
+        self.log.append(event)
+        self.send("message.accepted", client_msg_id=frame["client_msg_id"], seq=event["seq"], duplicate=False)
+        self.send(**event)
+
+    def sent(self, type: str) -> list[Frame]:
+        return [frame for frame in self.frames if frame["type"] == type]
+
+    def wait(self, type: str, count: int = 1) -> list[Frame]:
+        for _tick in range(100):
+            if len(self.sent(type)) >= count:
+                break
+            self.page.wait_for_timeout(50)
+        assert len(self.sent(type)) == count
+        return self.sent(type)
+
+
+@pytest.fixture
+def make_server() -> type[ScriptedServer]:
+    return ScriptedServer
+
+
+@pytest.fixture
+def chat(new_chat: Callable[..., ChatPage]) -> ChatPage:
+    return new_chat()
+
+
+@pytest.fixture
+def server(chat: ChatPage) -> ScriptedServer:
+    """In place of the real server; make it before the page is opened."""
+    return ScriptedServer(chat.page)

@@ -1,83 +1,15 @@
 """The page's side of the protocol against a scripted server: order, gaps, errors, streaming, idle chats."""
 
-import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, WebSocketRoute, expect
+from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
 Frame = dict[str, Any]
 
 
-class Server:
-    """Answers the page's sockets from a script and keeps what the page sent."""
-
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.socket: WebSocketRoute | None = None
-        self.frames: list[Frame] = []
-        self.log: list[Frame] = []
-        self.answers: dict[str, Callable[[Frame], None]] = {
-            "hello": self.welcome,
-            "message.send": self.accept,
-        }
-        page.route_web_socket("**/ws/chat/", self._connect)
-
-    def _connect(self, socket: WebSocketRoute) -> None:
-        self.socket = socket
-        socket.on_message(self._receive)
-
-    def _receive(self, message: str | bytes) -> None:
-        frame = json.loads(message)
-        self.frames.append(frame)
-        if answer := self.answers.get(frame["type"]):
-            answer(frame)
-
-    def send(self, type: str, **fields: Any) -> None:
-        assert self.socket
-        self.socket.send(json.dumps({"v": 1, "type": type, **fields}))
-
-    def say(self, seq: int, text: str, role: str = "assistant", **fields: Any) -> Frame:
-        """A numbered message; kept for replays, sent by `send(**…)`."""
-        body = {"seq": seq, "role": role, "text": text, "lang": "en", "cards": [], "suggestions": []}
-        return {"type": "message.completed", **body, **fields}
-
-    def welcome(self, frame: Frame) -> None:
-        missed = [event for event in self.log if event["seq"] > frame.get("last_seq", 0)]
-        head = self.log[-1]["seq"] if self.log else 0
-        self.send("hello.ok", conversation="secret-1", last_seq=head, mode="bot", events=missed)
-
-    def accept(self, frame: Frame) -> None:
-        event = self.say(len(self.log) + 1, frame["text"], "user", client_msg_id=frame["client_msg_id"])
-        self.log.append(event)
-        self.send("message.accepted", client_msg_id=frame["client_msg_id"], seq=event["seq"], duplicate=False)
-        self.send(**event)
-
-    def sent(self, type: str) -> list[Frame]:
-        return [frame for frame in self.frames if frame["type"] == type]
-
-    def wait(self, type: str, count: int = 1) -> list[Frame]:
-        for _tick in range(100):
-            if len(self.sent(type)) >= count:
-                break
-            self.page.wait_for_timeout(50)
-        assert len(self.sent(type)) == count
-        return self.sent(type)
-
-
-@pytest.fixture
-def chat(new_chat: Any) -> Any:
-    return new_chat()
-
-
-@pytest.fixture
-def server(chat: Any) -> Server:
-    return Server(chat.page)
-
-
-def test_hello_names_language_and_after_a_reload_the_conversation(chat: Any, server: Server) -> None:
+def test_hello_names_language_and_after_a_reload_the_conversation(chat: Any, server: Any) -> None:
     chat.open("he")
     assert server.frames[0] == {"v": 1, "type": "hello", "lang": "he"}
     chat.page.reload()
@@ -91,7 +23,7 @@ def test_hello_names_language_and_after_a_reload_the_conversation(chat: Any, ser
     }
 
 
-def test_repeated_event_is_shown_once(chat: Any, server: Server) -> None:
+def test_repeated_event_is_shown_once(chat: Any, server: Any) -> None:
     chat.open()
     for event in [
         server.say(1, "first"),
@@ -104,7 +36,7 @@ def test_repeated_event_is_shown_once(chat: Any, server: Server) -> None:
     assert chat.texts() == ["first", "second"]
 
 
-def test_gap_is_closed_by_asking_again(chat: Any, server: Server) -> None:
+def test_gap_is_closed_by_asking_again(chat: Any, server: Any) -> None:
     chat.open()
     server.log = [server.say(seq, f"message {seq}") for seq in (1, 2, 3)]
     server.send(**server.log[0])
@@ -114,7 +46,7 @@ def test_gap_is_closed_by_asking_again(chat: Any, server: Server) -> None:
     assert chat.texts() == ["message 1", "message 2", "message 3"]
 
 
-def test_gap_that_the_server_cannot_close_does_not_loop(chat: Any, server: Server) -> None:
+def test_gap_that_the_server_cannot_close_does_not_loop(chat: Any, server: Any) -> None:
     chat.open()
     server.log = [server.say(1, "message 1"), server.say(3, "message 3")]
     server.send(**server.log[0])
@@ -124,7 +56,7 @@ def test_gap_that_the_server_cannot_close_does_not_loop(chat: Any, server: Serve
     assert len(server.sent("hello")) == 2
 
 
-def test_number_of_an_unknown_event_counts(chat: Any, server: Server) -> None:
+def test_number_of_an_unknown_event_counts(chat: Any, server: Any) -> None:
     chat.open()
     server.send("something.new", seq=1)
     server.send(**server.say(2, "after it"))
@@ -132,7 +64,7 @@ def test_number_of_an_unknown_event_counts(chat: Any, server: Server) -> None:
     assert len(server.sent("hello")) == 1
 
 
-def test_message_is_kept_and_sent_again_until_accepted(chat: Any, server: Server) -> None:
+def test_message_is_kept_and_sent_again_until_accepted(chat: Any, server: Any) -> None:
     chat.lost_line = True
     chat.open()
     server.answers["message.send"] = lambda frame: server.socket.close() if server.socket else None
@@ -147,7 +79,7 @@ def test_message_is_kept_and_sent_again_until_accepted(chat: Any, server: Server
     expect(chat.items).to_have_count(1)
 
 
-def test_refused_message_can_be_sent_again(chat: Any, server: Server) -> None:
+def test_refused_message_can_be_sent_again(chat: Any, server: Any) -> None:
     chat.open()
     server.answers["message.send"] = lambda frame: server.send(
         "error", code="rate_limited", message="x", retryable=True, client_msg_id=frame["client_msg_id"]
@@ -162,7 +94,7 @@ def test_refused_message_can_be_sent_again(chat: Any, server: Server) -> None:
     expect(chat.page.locator(".chat-failed")).to_have_count(0)
 
 
-def test_frame_that_was_too_large_is_not_sent_for_ever(chat: Any, server: Server) -> None:
+def test_frame_that_was_too_large_is_not_sent_for_ever(chat: Any, server: Any) -> None:
     chat.open()
     server.answers["message.send"] = lambda frame: server.send(
         "error", code="too_large", message="x", retryable=False
@@ -179,7 +111,7 @@ def test_frame_that_was_too_large_is_not_sent_for_ever(chat: Any, server: Server
     assert len(server.sent("message.send")) == 1
 
 
-def test_unknown_conversation_begins_a_new_one(chat: Any, server: Server) -> None:
+def test_unknown_conversation_begins_a_new_one(chat: Any, server: Any) -> None:
     chat.open()
 
     def refuse(frame: Frame) -> None:
@@ -195,7 +127,7 @@ def test_unknown_conversation_begins_a_new_one(chat: Any, server: Server) -> Non
     assert "conversation" not in server.frames[-1]
 
 
-def test_answer_streams_and_the_finished_message_wins(chat: Any, server: Server) -> None:
+def test_answer_streams_and_the_finished_message_wins(chat: Any, server: Any) -> None:
     chat.open()
     server.send("run.started", run_id="r1")
     expect(chat.page.locator(".chat-progress")).to_contain_text("Looking it up")
@@ -227,7 +159,7 @@ def test_answer_streams_and_the_finished_message_wins(chat: Any, server: Server)
     assert chat.spoken() == ["Assistant: The whole answer."]
 
 
-def test_answer_stays_behind_its_question_and_before_a_later_one(chat: Any, server: Server) -> None:
+def test_answer_stays_behind_its_question_and_before_a_later_one(chat: Any, server: Any) -> None:
     chat.open()
     server.answers["message.send"] = lambda frame: None
     for text in ("question one", "question two"):
@@ -244,7 +176,7 @@ def test_answer_stays_behind_its_question_and_before_a_later_one(chat: Any, serv
     assert chat.texts() == ["question one", "answer one", "question two"]
 
 
-def test_cards_of_every_kind_and_none_of_an_unknown_one(chat: Any, server: Server) -> None:
+def test_cards_of_every_kind_and_none_of_an_unknown_one(chat: Any, server: Any) -> None:
     chat.open()
     medication = {
         "title": "Ibuprofen",
@@ -271,6 +203,7 @@ def test_cards_of_every_kind_and_none_of_an_unknown_one(chat: Any, server: Serve
     server.send(**server.say(1, "Here.", cards=cards))
     expect(chat.page.locator(".chat-card")).to_have_count(7)
     expect(chat.page.locator(".chat-card-medication dd")).to_have_text("tablet")
+    expect(chat.page.locator(".chat-card-medication .chat-source")).to_have_text("leaflet")
     expect(chat.page.locator(".chat-card-medication .chat-tag")).to_have_text("No prescription")
     table = chat.page.get_by_role("table", name="Stock")
     expect(table.get_by_role("row")).to_have_count(3)
@@ -278,7 +211,7 @@ def test_cards_of_every_kind_and_none_of_an_unknown_one(chat: Any, server: Serve
     expect(chat.page.get_by_role("log")).not_to_contain_text("never")
 
 
-def test_names_and_hours_stay_together_in_hebrew(chat: Any, server: Server) -> None:
+def test_names_and_hours_stay_together_in_hebrew(chat: Any, server: Any) -> None:
     chat.open("he")
     server.send(**server.say(1, "1. Ibuprofen 200 mg פתוח 08:00–17:00, טלפון 03-5550103.", lang="he"))
     isolated = chat.page.locator(".chat-assistant .chat-text bdi[dir=ltr]")
@@ -288,7 +221,7 @@ def test_names_and_hours_stay_together_in_hebrew(chat: Any, server: Server) -> N
     expect(chat.page.locator(".chat-text").nth(1).locator("bdi")).to_have_count(0)
 
 
-def test_failed_run_can_be_asked_again(chat: Any, server: Server) -> None:
+def test_failed_run_can_be_asked_again(chat: Any, server: Any) -> None:
     chat.open()
     chat.input.fill("my question")
     chat.input.press("Enter")
@@ -304,7 +237,7 @@ def test_failed_run_can_be_asked_again(chat: Any, server: Server) -> None:
 
 @pytest.mark.parametrize(("code", "words"), [("code_expired", "expired"), ("locked", "Too many wrong codes")])
 def test_code_that_ends_the_challenge_takes_the_field_away(
-    chat: Any, server: Server, code: str, words: str
+    chat: Any, server: Any, code: str, words: str
 ) -> None:
     chat.open()
     server.answers["identity.code"] = lambda frame: server.send(
@@ -318,13 +251,13 @@ def test_code_that_ends_the_challenge_takes_the_field_away(
     expect(chat.page.get_by_role("log")).to_contain_text(words)
 
 
-def test_code_is_not_asked_for_again_after_its_time(chat: Any, server: Server) -> None:
+def test_code_is_not_asked_for_again_after_its_time(chat: Any, server: Any) -> None:
     server.log = [{"type": "identity.requested", "seq": 1, "expires_at": "2001-01-01T00:00:00+00:00"}]
     chat.open()
     expect(chat.page.locator("#chat-code")).to_be_hidden()
 
 
-def test_mode_is_shown(chat: Any, server: Server) -> None:
+def test_mode_is_shown(chat: Any, server: Any) -> None:
     chat.open()
     server.send("mode.changed", seq=1, mode="degraded")
     expect(chat.page.locator(".chat-banner")).to_contain_text("assistant is busy")
@@ -334,7 +267,7 @@ def test_mode_is_shown(chat: Any, server: Server) -> None:
     expect(chat.page.locator(".chat-staff h3")).to_have_text("Pharmacy team")
 
 
-def test_personal_chat_is_cleared_when_nobody_uses_it(chat: Any, server: Server) -> None:
+def test_personal_chat_is_cleared_when_nobody_uses_it(chat: Any, server: Any) -> None:
     chat.page.clock.install()
     chat.open()
     server.send("identity.requested", seq=1, expires_at="2999-01-01T00:00:00+00:00")
@@ -350,12 +283,13 @@ def test_personal_chat_is_cleared_when_nobody_uses_it(chat: Any, server: Server)
     expect(log).to_contain_text("Metformin")
     chat.page.clock.run_for("05:10")
     expect(log).not_to_contain_text("Metformin")
-    assert "conversation" not in server.wait("hello", 2)[1]
+    assert len(server.sent("hello")) > 1
+    assert "conversation" not in server.frames[-1]
 
 
-def test_reader_who_scrolled_up_is_left_there(new_chat: Any) -> None:
+def test_reader_who_scrolled_up_is_left_there(new_chat: Any, make_server: Any) -> None:
     chat = new_chat(390, 700)
-    server = Server(chat.page)
+    server = make_server(chat.page)
     chat.open()
     for seq in range(1, 30):
         server.send(**server.say(seq, f"message {seq}"))

@@ -13,6 +13,7 @@ from agent.llm.base import Language, Reply, Step, Turn
 from agent.llm.offline import facts, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import LOST, PLAIN_FACTS, REPEATABLE, SURE, Frame, decide
+from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
 from pharmacy_site.lib.text import language_of
 
@@ -34,6 +35,7 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "branch": talk.branch,
     "person": talk.person,
     "health": talk.health,
+    "upset": talk.upset,
     "which": talk.which,
     "identify": patients.identify,
     "prescriptions": patients.prescriptions,
@@ -44,7 +46,10 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "resend": patients.resend,
     "logout": patients.logout,
     **dict.fromkeys(
-        ("greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked"),
+        (
+            "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name",
+            "nothing_asked", "out_of_scope",
+        ),  # fmt: skip
         talk.courtesy,
     ),
 }
@@ -142,7 +147,8 @@ def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
         try:
             steps = work.plan.send(send)
         except StopIteration as done:
-            work.parts.append(done.value)
+            guessed = work.frames[work.place].confidence < SURE
+            work.parts.append(facts.lost(work.view, done.value) if guessed else done.value)
             work.plan = None
             work.place += 1
             fresh = []
@@ -161,6 +167,9 @@ def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
             chips = [view.say(chip, name=name) for chip in ("chip_info", "chip_stock", "chip_rx")]
             state = {"pending": {"kind": "what", "frame": frame.kept()}, "focus": [dict(names[0])]}
             return Part(view.say("ask_what", name=name), suggestions=chips, state=state)
+    shown = [medicine for medicine in turn.state.get("shown", ()) if "id" in medicine]
+    if frame.intent in NEEDS_MEDICINE and not frame.medicines and len(shown) > 1:
+        return choose(view, frame, shown, head=view.say("which_of_these"))
     if frame.intent in NEEDS_MEDICINE and not frame.medicines:
         pending = {"kind": "medication", "frame": frame.kept()}
         return Part(view.say("which_medicine"), state={"pending": pending})
@@ -187,7 +196,10 @@ def _reply(work: Understood, turn: Turn) -> Reply:
             kept = frame.kept()
             kept["details"] = {k: v for k, v in kept["details"].items() if k not in ("text", "others")}
             state["last"] = kept
+        state["last_branch"] = frame.kept() if frame.intent in ("hours", "branch") else None
         state["intent"] = frame.intent
+        if frame.place:
+            state["place"] = dict(frame.place)
     ids = [medicine.get("id") for medicine in state.get("focus", ())]
     if before and [medicine.get("id") for medicine in before] != ids:
         state["earlier"] = before

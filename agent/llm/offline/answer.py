@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.llm.base import Language, Step, StepResult, Turn
-from agent.wording import apart, count, dated, label, say
+from agent.wording import apart, count, dated, label, measure, say
 
 Medication = Mapping[str, Any]
 
@@ -52,6 +52,17 @@ class View:
         """A word of a fixed list."""
         return label(kind, value, self.language)
 
+    def measure(self, facts: Mapping[str, Any]) -> str:
+        """A product's strength with the units of the language."""
+        return measure(str(facts.get("strength") or ""), self.language)
+
+    def ingredients(self, facts: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
+        """A product's ingredients, each with its strength; in Hebrew when their Hebrew names are on file."""
+        names, strengths = str(facts.get("generic_he") or "").split(" + "), self.measure(facts).split(" + ")
+        if self.language == "he" and len(names) == len(strengths) and names[0] and not names[0].isascii():
+            return [f"{name} {strength}" for name, strength in zip(names, strengths, strict=True)]
+        return str(result.get("active_ingredients") or result.get("activeIngredient") or "").split(", ")
+
     def date(self, day: str) -> str:
         """A day in words."""
         return dated(day, self.language)
@@ -83,7 +94,7 @@ def product_line(view: View, facts: Mapping[str, Any]) -> str:
         for text in (
             form,
             view.word("release", release) if release != "immediate" else "",
-            apart(str(facts.get("strength") or ""), view.language),
+            apart(view.measure(facts), view.language),
         )
         if text
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from agent.llm.offline.recognise import Clause, Medicine, Message
+from agent.llm.offline.recognise import Clause, Medicine, Message, Unknown
 from stores.places import CityPlace, PlaceMention, StorePlace
 
 SURE: Final = 0.85
@@ -25,6 +25,7 @@ PLAIN_FACTS: Final = frozenset({"stock", "stock_place", "price", "rx", "restock"
 REPEATABLE: Final = frozenset(
     {"info", "section", "stock", "stock_place", "rx", "price", "insurance", "restock", "equivalent", "detail"}
 )
+SHORT: Final = 3  # words of a question that can only lean on what was said before
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 
 Medication = Mapping[str, Any]  # {"id", "en", "he"}, or {"query"} for a name that is not resolved
@@ -104,7 +105,8 @@ def place_kept(mention: PlaceMention) -> dict[str, Any]:
         return {"query": city.name_en, "en": city.name_en, "he": city.name_he or city.name_en, "city": city.slug}
     if place.locality is not None:
         town = place.locality
-        return {"query": mention.text, "en": town.name_en, "he": town.name_he or town.name_en, "unserved": True}
+        shown = mention.text if mention.text.isupper() and mention.text.isascii() else town.name_en  # "NYC", as written
+        return {"query": mention.text, "en": shown, "he": town.name_he or town.name_en, "unserved": True}
     return {"query": mention.text, "en": mention.text, "he": mention.text, "unserved": True}
 
 
@@ -135,7 +137,7 @@ def _pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping
         return None
     options = list(pending.get("options", ()))
     if kind == "which_prescription":
-        if new_topic and not clause.has("refill", "refill_status"):
+        if new_topic:
             return None
         row = _prescription_chosen(clause, options)
         if row is None and says_yes and not says_no and not clause.medicines and len(clause.words) <= 3:
@@ -158,11 +160,13 @@ def _pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping
         if clause.medicines and not new_topic:
             return replace(waiting, medicines=_medications(clause.medicines))
         return None
-    if kind == "medication" and clause.medicines and not new_topic:
-        return replace(waiting, medicines=_medications(clause.medicines), place=_place(clause) or waiting.place)
-    if kind == "medication" and clause.unknown and not new_topic:
-        named = ({"query": clause.unknown[0].text},)
-        return replace(waiting, medicines=named, place=_place(clause) or waiting.place, confidence=0.72)
+    if kind == "medication" and not new_topic and (clause.medicines or clause.unknown):
+        named = _medications(clause.medicines) or ({"query": clause.unknown[0].text},)
+        first = waiting.medicines if waiting.intent in ("interaction", "same") else ()  # "with which other one?"
+        sure = waiting.confidence if clause.medicines else 0.72
+        place = _place(clause) or waiting.place
+        intent = "stock_place" if place and waiting.intent == "stock" else waiting.intent
+        return replace(waiting, intent=intent, medicines=(*first, *named), place=place, confidence=sure)
     if kind == "what" and not clause.medicines:
         inner = _clause_frame(clause, state, list(waiting.medicines), [], verified=False)
         if inner and inner.confidence >= SURE and inner.medicines:
@@ -204,7 +208,7 @@ def _chosen(clause: Clause, options: Sequence[Medication]) -> Medication | None:
         return fitting[0]
     for kind, values in (("strength", clause.strengths), ("form", clause.forms)):
         if values:
-            narrowed = [o for o in fitting if any(_alike(str(o.get(kind, "")), value) for value in values)]
+            narrowed = [o for o in fitting if any(same_strength(str(o.get(kind, "")), value) for value in values)]
             fitting = narrowed or fitting
     if (clause.strengths or clause.forms) and len(fitting) == 1:
         return fitting[0]
@@ -225,10 +229,11 @@ def _prescription_chosen(clause: Clause, options: Sequence[Mapping[str, Any]]) -
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _alike(text: str, value: str) -> bool:
+def same_strength(text: str, value: str) -> bool:
+    """Whether a product's strength (or form) is the one that was written, whatever the unit's language."""
     hebrew = {"מג": "mg", "מקג": "mcg", "מל": "ml", "גרמ": "g", "מיליגרמ": "mg"}
     amount, _, unit = value.partition(" ")
-    return f"{amount} {hebrew.get(unit, unit)}".strip() in text or value == text
+    return f" {amount} {hebrew.get(unit, unit)} " in f" {text} " or value == text
 
 
 def _identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
@@ -305,7 +310,7 @@ def _patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     details = {"other_person": True} if other else {}
     if clause.has("logout"):
         return Frame("logout", 0.95)
-    if clause.has("resend") and (state.get("waiting") or state.get("identifier_asked")):
+    if clause.has("resend") and (clause.has("code_word") or state.get("waiting") or state.get("identifier_asked")):
         return Frame("resend", 0.95)
     if clause.has("renew"):
         return Frame("renew", 0.95, medicines=medicines, details=details)
@@ -324,6 +329,9 @@ def _patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("prescriptions", 0.95, details=details)
     if other and clause.has("rx_word", "prescriptions"):
         return Frame("prescriptions", 0.9, details=details)
+    asked_before = state.get("intent") in ("prescriptions", "refill_status", "refill")
+    if medicines and asked_before and clause.has("follow", "my") and not _has_topic(clause) and not clause.has("stock"):
+        return Frame("refill_status", 0.9, medicines=medicines, details=details)  # "and the metformin?"
     shown = state.get("prescriptions") or []
     position = _choice(clause, len(shown)) if shown and state.get("intent") in ("prescriptions", "refill_status") else None
     if position is not None and not medicines:
@@ -342,13 +350,19 @@ def _talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("who", 0.95)
     if clause.has("strong_person") and not clause.medicines:
         return Frame("person", 0.95, details={"reason": "customer_asked"})
+    if clause.has("outside") and not clause.medicines and not clause.categories and not clause.has("it"):
+        return Frame("out_of_scope", 0.9)
+    topic = _has_topic(clause) or clause.has("stock", "follow", "it")
+    if not named and not topic and clause.has("thanks", "bye") and not clause.asks:
+        return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
     if named or clause.unknown:
         return None
     if clause.has("person") and not clause.has("stock", "hours", *SECTIONS) or (
         clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
     ):
         return Frame("person", 0.9, details={"reason": "customer_asked"})
-    topic = _has_topic(clause) or clause.has("stock", "follow", "it")
+    if clause.has("upset") and not topic:
+        return Frame("upset", 0.9)
     if clause.has("cancel") and not topic:
         return Frame("cancelled", 0.95)
     if clause.has("greeting") and not topic:
@@ -377,21 +391,37 @@ def _product_frame(
         position = _choice(clause, len(shown))
         if position is not None and (clause.has("it", "follow", "asked_about", *_ORDINALS, "last", "former") or len(clause.words) <= 4):
             medicines = (shown[position],)
-    if not medicines and clause.unknown and not clause.categories and not (place and focus):
+    inside = focus and clause.has("ingredient", "excipients")  # "is there lactose in it?": no name of a product
+    about_branch = place is not None and clause.has("has_branch", "address", "phone", "hours")
+    if not medicines and clause.unknown and not clause.categories and not (place and focus) and not about_branch and not inside:
         medicines = ({"query": clause.unknown[0].text},)
         if not _has_topic(clause) and not clause.has("stock", "follow", "it", "correction") and len(clause.words) > 3:
             # A sentence of words that nothing explains and no question that we know: no name.
             return Frame("unknown", 0.4)
-    intent = _intent(clause, medicines, place)
+    if clause.medicines and clause.unknown and clause.has("interaction"):
+        # A name that we don't know counts as well: what can't be assessed is said, never passed over.
+        beside = [name for name in clause.unknown if len(medicines) == 1 or _beside(clause, name)]
+        medicines = (*medicines, *({"query": name.text} for name in beside[:2]))
+    if place is None and clause.has("there"):
+        place = state.get("place")
+    intent = _intent(clause, medicines, place, focus)
     if clause.has("correction") and (medicines or place) and last and intent in (None, "place"):
         frame = Frame.again(last)
         frame = replace(frame, medicines=medicines or frame.medicines, place=place or frame.place)
         if place and frame.intent in ("stock", "info"):
             frame = replace(frame, intent="stock_place")
         return frame
+    told = state.get("last_branch")
+    if last.get("intent") == "interaction" and len(medicines) == 1 and clause.medicines and clause.has("follow", "interaction"):
+        intent = "interaction" if intent is None else intent  # "and with omeprazole?"
+    if told and not medicines and intent in (None, "place") and (place or any(d in details for d in ("day", "tomorrow"))):
+        # "And on Saturday?", "and in Jaffa?" after opening hours.
+        return replace(Frame.again(told), place=place or told["place"], details={**told["details"], **details})
+    if intent == "stock" and not medicines and not focus and last.get("intent") == "list" and clause.has("list"):
+        return Frame.again(last)  # "which ones do you have?"
     if intent in ("list", "hours", "branch", "health"):
-        if intent in ("hours", "branch") and place is None and clause.has("it", "where") and last.get("place"):
-            place = last["place"]
+        if intent != "list" and place is None and not clause.has("branches", "all_stores"):
+            place = (told or last).get("place")
         return Frame(intent, 0.9, medicines=medicines, place=place, details=details)
     if intent in ("interaction", "same") and len(medicines) == 1:
         details["others"] = [m for m in focus if m.get("id") != medicines[0].get("id")]
@@ -400,11 +430,15 @@ def _product_frame(
     assumed = False
     if not medicines:
         medicines, assumed = _from_talk(clause, state, focus), True
+    if intent == "stock" and not medicines and details.get("online"):
+        return Frame("branch", 0.9, details=details)
     if intent is None or intent == "place":
         return _leaning(clause, state, medicines, place, before, assumed=assumed, details=details)
     if intent in ("section", "detail") and assumed and not medicines and not clause.asks and not clause.has("it", "info", "leaflet"):
         return Frame("unknown", 0.6)
     sections = tuple(name for name in SECTIONS if clause.has(name)) if intent == "section" else ()
+    if "missed_dose" in sections:
+        sections = tuple(name for name in sections if name != "dosage")  # its "dose" is the missed one
     if sections == ("use",):
         intent, sections = "info", ()  # what it is for is part of what it is (S0 flow A)
     confidence = 0.95 if medicines and not assumed else 0.9
@@ -421,7 +455,14 @@ def _product_frame(
     return Frame(intent, confidence, medicines, place, sections, details, assumed)
 
 
-def _intent(clause: Clause, medicines: Sequence[Medication], place: Mapping[str, Any] | None) -> str | None:
+def _beside(clause: Clause, name: Unknown) -> bool:
+    """Whether an unknown name stands next to a known one, with at most one word between."""
+    return any(name.start - m.end in (0, 1) or m.start - name.end in (0, 1) for m in clause.medicines)
+
+
+def _intent(
+    clause: Clause, medicines: Sequence[Medication], place: Mapping[str, Any] | None, focus: Sequence[Medication]
+) -> str | None:
     """What the cues of a clause ask for, most particular first."""
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
@@ -431,8 +472,10 @@ def _intent(clause: Clause, medicines: Sequence[Medication], place: Mapping[str,
         return "interaction"
     if clause.has("strong_interaction") and not strong_stock and not clause.has("food_alcohol"):
         return "interaction"
-    if clause.has("interaction") and len(medicines) == 1 and clause.has("it", "both") and not strong_stock and not place and not clause.has(*SECTIONS):
-        return "interaction"
+    if clause.has("interaction") and len(medicines) == 1 and not strong_stock and not place and not clause.has(*SECTIONS):
+        # "Can it be taken with X?"; without "it" when a medicine is being talked about.
+        if clause.has("it", "both") or (focus and not clause.has("stock")):
+            return "interaction"
     if clause.has("insurance"):
         return "insurance"
     if clause.has("price"):
@@ -445,6 +488,8 @@ def _intent(clause: Clause, medicines: Sequence[Medication], place: Mapping[str,
         return "hours"
     if not medicines and not clause.has("it") and clause.has("phone", "address", "has_branch"):
         return "branch"
+    if clause.has("disease") and not medicines and not strong_stock:
+        return "health"
     if clause.categories and not medicines and not clause.has(*SECTIONS[1:]):
         return "list"
     if _asks_rx(clause):
@@ -453,7 +498,7 @@ def _intent(clause: Clause, medicines: Sequence[Medication], place: Mapping[str,
         return "section"
     if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):
         return "detail"
-    if not medicines and clause.has("branches") and not clause.has("it", "stock") or (
+    if not medicines and clause.has("branches") and not clause.has("it", "stock", "online") or (
         not medicines and clause.has("branches") and clause.has("list") and not clause.has("it")
     ):
         return "branch"
@@ -473,7 +518,7 @@ def _intent(clause: Clause, medicines: Sequence[Medication], place: Mapping[str,
         return "stock"
     if place:
         return "place"
-    if clause.has("stock") and clause.has("it"):
+    if clause.has("stock") and (clause.has("it") or (focus and len(clause.words) <= SHORT)):
         return "stock"
     return None
 
@@ -490,6 +535,8 @@ def _details(clause: Clause) -> dict[str, Any]:
     for name in ("here", "all_stores", "online", "tomorrow", "reserve", "ingredient", "pack", "phone", "address", "leaflet"):
         if clause.has(name):
             details[name] = True
+    if clause.has("each_of"):
+        details["each"] = True
     if clause.has("hours"):
         details["open"] = True
     day = next((d for d in ("sun", "mon", "tue", "wed", "thu", "fri", "sat") if clause.has(d)), None)
@@ -526,9 +573,12 @@ def _leaning(
         return Frame("branch", 0.86, place=place, details=details)
     if medicines and not assumed:
         intent = last.get("intent")
-        if intent in REPEATABLE and (clause.has("follow", "correction") or len(clause.words) <= 5):
+        follows = clause.has("follow", "correction")
+        if intent in REPEATABLE and (follows or len(clause.words) <= 5):
             again = Frame.again(last)
-            return replace(again, medicines=medicines, confidence=0.9, details={**again.details, **details})
+            # A bare word that is no known name may as well be nonsense.
+            sure = 0.9 if follows or clause.medicines or not clause.unknown else 0.72
+            return replace(again, medicines=medicines, confidence=sure, details={**again.details, **details})
         narrowed = details.get("strengths") or details.get("forms")
         if len(medicines) >= 2:
             return Frame("interaction" if clause.has("interaction") else "info", 0.86, medicines, details=details)
@@ -551,6 +601,9 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
     courtesies = {"greeting", "thanks", "bye", "unknown", "help", "cancelled", "nothing_asked"}
     real = [frame for frame in frames if frame.intent not in courtesies and frame.confidence >= LOST]
     kept: list[Frame] = []
+    stocked = [frame.medicines for frame in real if frame.intent == "stock"]
+    # What is out of stock is said with its restock date already.
+    real = [frame for frame in real if not (frame.intent == "restock" and frame.medicines in stocked)]
     for frame in real or frames[:1]:
         if all((frame.intent, frame.medicines, frame.place) != (k.intent, k.medicines, k.place) for k in kept):
             kept.append(frame)

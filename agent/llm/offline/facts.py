@@ -15,7 +15,7 @@ from agent.llm.offline.answer import (
     product_line,
     rx_tag,
 )
-from agent.llm.offline.decide import SURE, Frame
+from agent.llm.offline.decide import Frame
 from agent.llm.offline.names import about, asked_by_name, choose, tool_query, unresolved
 from agent.llm.offline.talk import unknown
 from agent.wording import listed
@@ -30,13 +30,13 @@ def info(view: View, frame: Frame) -> Plan:
     tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
     found = yield from asked_by_name(view, frame, medication, tool)
     if isinstance(found, Part):
-        return lost(view, found) if frame.confidence < SURE and "pending" in found.state else found
+        return found
     return _described(view, medication, found)
 
 
 def lost(view: View, part: Part) -> Part:
     """Words that are no name and ask nothing count as not understood: the third time a person is offered."""
-    if "shown" in part.state:  # a near name is being offered
+    if "shown" in part.state or "pending" not in part.state:  # a near name is being offered, or it was a name
         return part
     misses = int(view.turn.state.get("misses") or 0) + 1
     if misses > 1:
@@ -80,7 +80,7 @@ def _described(view: View, medication: Medication, found: StepResult, *, short: 
     leaflet = found.evidence.get("leaflet") or {}
     name = view.of(facts)
     result = found.result["medication"]
-    ingredients = str(result.get("active_ingredients") or result.get("activeIngredient") or "").split(", ")
+    ingredients = view.ingredients(facts, result)
     contains = view.say(
         "contains_one" if len(ingredients) == 1 else "contains_many", name=name, ingredients=listed(ingredients, view.language)
     )
@@ -136,9 +136,9 @@ def medication_card(
 ) -> dict[str, Any]:
     """The card of one product."""
     rows = [
-        [view.word("column", "ingredient"), str(result.get("active_ingredients") or result.get("activeIngredient") or "")],
+        [view.word("column", "ingredient"), listed(view.ingredients(facts, result), view.language)],
         [view.word("column", "form"), view.word("form", str(facts.get("form") or ""))],
-        [view.word("column", "strength"), str(facts.get("strength") or "")],
+        [view.word("column", "strength"), view.measure(facts)],
     ]
     data: dict[str, Any] = {
         "title": view.of(facts),
@@ -153,7 +153,7 @@ def medication_card(
 def section(view: View, frame: Frame) -> Plan:
     """What the leaflet says on the subjects asked about, quoted."""
     medication = frame.medicines[0]
-    if frame.assumed and len(frame.medicines) > 1:
+    if frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each"):
         return choose(view, frame, frame.medicines, head=view.say("which_of_these"))
     if len(frame.medicines) > 1:
         parts, known = [], []
@@ -201,7 +201,7 @@ def detail(view: View, frame: Frame) -> Plan:
     result = found.result["medication"]
     name = view.of(facts)
     if frame.details.get("ingredient"):
-        ingredients = str(result.get("active_ingredients") or result.get("activeIngredient") or "").split(", ")
+        ingredients = view.ingredients(facts, result)
         key = "contains_one" if len(ingredients) == 1 else "contains_many"
         text = view.say(key, name=name, ingredients=listed(ingredients, view.language))
     elif frame.details.get("pack"):
@@ -211,7 +211,7 @@ def detail(view: View, frame: Frame) -> Plan:
         text = f"{product_line(view, facts)}. {text}"
     else:
         text = paragraphs(
-            view.say("strength_of", name=name, strength=facts.get("strength") or "–"),
+            view.say("strength_of", name=name, strength=view.measure(facts) or "–"),
             view.say("form_of", name=name, form=view.word("form", str(facts.get("form") or "–"))),
         )
     return Part(
@@ -222,8 +222,8 @@ def detail(view: View, frame: Frame) -> Plan:
 
 
 def rx(view: View, frame: Frame) -> Plan:
-    """Whether a prescription is needed; with two candidates the customer says which."""
-    if frame.assumed and len(frame.medicines) > 1:
+    """Whether a prescription is needed; with two candidates the customer says which, unless both are asked about."""
+    if frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each"):
         return choose(view, frame, frame.medicines, head=view.say("which_of_these"))
     parts, known = [], []
     for medication in frame.medicines[:3]:
@@ -287,7 +287,9 @@ def same(view: View, frame: Frame) -> Plan:
         return Part(text, state=about([medicine_of(first)]))
     bare = [sorted(part.rstrip("0123456789.mcgu%/l ").strip() for part in text.split(", ")) for text in contents]
     if bare[0] == bare[1]:
-        text = view.say("same_yes", a=view.of(first), b=view.of(second), ingredients=listed(bare[0], view.language))
+        shared = str(first.get("generic_he") or "").split(" + ") if view.language == "he" else bare[0]
+        key = "same_yes_one" if len(bare[0]) == 1 else "same_yes"
+        text = view.say(key, a=view.of(first), b=view.of(second), ingredients=listed(shared if any(shared) else bare[0], view.language))
         text = paragraphs(text, bullets([product_line(view, first), product_line(view, second)]))
     else:
         text = view.say("same_no", a=view.of(first), b=view.of(second), first=contents[0], second=contents[1])

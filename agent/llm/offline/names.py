@@ -84,7 +84,7 @@ def choose(
     return Part(
         paragraphs(head, body, foot),
         suggestions=chips,
-        state={"pending": pending, "shown": [dict(option) for option in options]},
+        state={"pending": pending, "shown": [dict(option) for option in options]} | ({"focus": []} if len(options) > 1 else {}),
     )
 
 

@@ -75,7 +75,8 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
             "prescriptions": [_kept(row) for row in rows],
             "shown": [],
             "pending": _waits(Frame("refill_status", 0.9), rows),
-        },
+        }
+        | _focus(rows),
     )
 
 
@@ -86,6 +87,14 @@ def _waits(frame: Frame, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": row["presc_id"], "med_id": row["med_id"], "en": row["medication_name_en"], "he": row["medication_name_he"]}
+
+
+def _focus(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The only prescription's medicine is what "it" means next."""
+    if len(rows) != 1:
+        return {}
+    row = rows[0]
+    return {"focus": [{"id": row["med_id"], "en": row["medication_name_en"], "he": row["medication_name_he"]}]}
 
 
 def _name(view: View, row: Mapping[str, Any]) -> str:

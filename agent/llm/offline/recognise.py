@@ -22,19 +22,21 @@ from inventory.models import Medication
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from stores.places import PlaceMention, places_in
 
-_CLAUSE: Final = re.compile(r"(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)")
+_ASKS_AGAIN: Final = r"\s+and\s+(?=(?:do|does|is|are|can|could|how|what|whats|where|wheres|when|which|will)\s)"
+_CLAUSE: Final = re.compile(rf"{_ASKS_AGAIN}|(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)")
 _UNITS: Final = frozenset({"mg", "mcg", "g", "ml", "gr", "מג", "מקג", "גרמ", "מל", "מיליגרמ", "מיקרוגרמ"})
 # Also a malformed one: it is answered like any other, so that nobody learns which addresses exist.
 _EMAIL: Final = re.compile(r"[^\s@,;:<>()\"']+@[^\s@,;:<>()\"']*[^\s@,;:<>()\"'.?!]")
 _PHONE_DIGITS: Final = range(9, 14)
+SMALLEST_STRENGTH: Final = 5
 SHORTEST_NAME: Final = 3
 LONGEST_UNKNOWN: Final = 4
 
 
 @lru_cache(maxsize=1)
 def cue_lexicon() -> Lexicon:
-    """The cues of `cues.yaml`, with one typo forgiven in longer words."""
-    return Lexicon(_yaml("cues"), typo_from=5)
+    """The cues of `cues.yaml`, with one typo forgiven in longer words; a common word is no typo of a cue."""
+    return Lexicon({**_yaml("cues"), "common": sorted(common_words())}, typo_from=5)
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,9 @@ def _fill(clause: Clause) -> None:
             if place + 1 < len(shown) and shown[place + 1] in _UNITS:
                 clause.strengths.append(f"{word} {shown[place + 1]}")
                 measures |= {place, place + 1}
+            elif "." not in word and place and shown[place - 1] == "§" and int(word) >= SMALLEST_STRENGTH:
+                clause.strengths.append(f"{word} mg")  # "ibuprofen 400"
+                measures.add(place)
             elif "." not in word and len(word) <= 3:
                 clause.numbers.append(int(word))
     clause.form_words = len((form_places | measures) - taken)
@@ -251,9 +256,27 @@ def _categories_in(clause: Clause) -> list[str]:
             part = clause.words[start : start + size]
             for first in (part[0], *hebrew_stems(part[0])):
                 spans.setdefault(compact(" ".join([first, *part[1:]])), (start, start + size))
-    found = categories_called(list(spans))
+    purposes = _purposes(clause)
+    found = categories_called([*spans, *purposes])
     named = [span for key, span in spans.items() if key in found]
-    return [_as_written(clause.text, *span) or " ".join(clause.words[slice(*span)]) for span in named]
+    called = [_as_written(clause.text, *span) or " ".join(clause.words[slice(*span)]) for span in named]
+    return called or [text for key, text in purposes.items() if key in found][:1]
+
+
+def _purposes(clause: Clause) -> dict[str, str]:
+    """What "anything for heartburn" may be called as a category: "heartburn medicine"."""
+    found: dict[str, str] = {}
+    if not clause.has("stock", "list"):
+        return found
+    for place, word in enumerate(clause.words[:-1]):
+        if word not in ("for", "against"):
+            continue
+        rest = [other for other in clause.words[place + 1 :] if other not in ("a", "an", "my", "the")]
+        for size in (3, 2, 1):
+            name = " ".join(rest[:size])
+            for base in (name, name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")):
+                found |= {compact(f"{base} {noun}"): f"{base} {noun}" for noun in ("medicine", "pills", "relief")}
+    return found
 
 
 def _as_written(text: str, start: int, end: int) -> str:

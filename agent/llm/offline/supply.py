@@ -17,7 +17,7 @@ from agent.llm.offline.answer import (
     product_line,
     rx_tag,
 )
-from agent.llm.offline.decide import Frame, Medication
+from agent.llm.offline.decide import Frame, Medication, same_strength
 from agent.llm.offline.facts import check_pairs, joined, said_otherwise
 from agent.llm.offline.talk import FAR
 from agent.llm.offline.names import about, asked_by_name, choose, tool_query, unresolved
@@ -188,10 +188,20 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
         body = _branches(view, frame, stores, result)
     else:
         body = view.say("branches_none") if requested else ""
+    online = ""
+    if not stocked and further:
+        # No branch has it: the default store, which is no branch, may.
+        [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
+        inventory = level.result.get("inventory", {}) if level.ok else {}
+        store = level.evidence.get("store") or {}
+        if inventory.get("in_stock") and store:
+            quantity = int(inventory["qty"])
+            online = view.count("in_stock_at_low" if quantity <= LOW else "in_stock_at", quantity, name=name, store=view.of(store))
     if not stocked and not requested and evidence.get("place") != "city":
-        heads.append(view.say("out_of_stock", name=name))
+        heads.append(view.say("branches_none" if online else "out_of_stock", name=name))
+    body = paragraphs(body, online)
     same = Part("")
-    if further and (not stocked or requested):
+    if further and (requested or not (stocked or online)):
         same = yield from equivalents_of(view, mine)
     return Part(
         paragraphs(said, " ".join(head for head in heads if head), body, note, same.text, as_of(view) if stocked else ""),
@@ -213,6 +223,8 @@ def _not_served(view: View, frame: Frame, medication: Medication, result: StepRe
     for row in (nearest, stocked):
         if row and (row.get("km") or 0) > FAR:
             row["km"] = None
+    if facts and not facts.get("controlled") and stocked.get("store_id") == nearest.get("store_id"):
+        nearest = {}  # one sentence says both
     if nearest and nearest.get("km") is not None:
         lines.append(view.say("nearest_branch", store=view.of(nearest), km=nearest["km"]))
     if stocked and stocked.get("km") is not None and facts and not facts.get("controlled"):
@@ -267,9 +279,13 @@ def stock_card(view: View, facts: Mapping[str, Any], stores: Sequence[Mapping[st
 def by_form(view: View, frame: Frame) -> Plan:
     """A form or strength was said: search all products for it (S1 `inventory_check`)."""
     medication = frame.medicines[0] if frame.medicines else {}
-    wanted = [tool_query(medication), *frame.details.get("strengths", ()), *frame.details.get("forms", ())]
+    # By the product's own name: an alias ("Acamol") finds only its product, not the ingredient's other forms.
+    name = str(medication["en"]) if "id" in medication else tool_query(medication)
+    wanted = [name, *frame.details.get("strengths", ()), *frame.details.get("forms", ())]
     query = " ".join(part for part in wanted if part)
-    return (yield from _search(view, frame, query))
+    forms = [view.word("form", form) for form in frame.details.get("forms", ())]
+    called = " ".join(part for part in (view.name(medication) or tool_query(medication), *frame.details.get("strengths", ()), *forms) if part)
+    return (yield from _search(view, frame, query, called=called))
 
 
 def category(view: View, frame: Frame) -> Plan:
@@ -278,19 +294,24 @@ def category(view: View, frame: Frame) -> Plan:
     return (yield from _search(view, frame, query, is_category=True))
 
 
-def _search(view: View, frame: Frame, query: str, *, is_category: bool = False) -> Plan:
+def _search(view: View, frame: Frame, query: str, *, called: str = "", is_category: bool = False) -> Plan:
     [result] = yield [Step("inventory_check", {"query": query[:200], "language": view.language})]
+    if is_category and result.code == "MED_NOT_FOUND":
+        return Part(view.say("category_none", category=query), suggestions=[view.say("chip_person")])
     if not result.ok:
         return unresolved(view, frame, {"query": query}, result)
     facts = list(result.evidence["medications"])
     totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
     if is_category:
         facts.sort(key=lambda row: view.of(row))
+    head = "" if is_category or any(_as_asked(row, frame) for row in facts) else view.say("other_form", query=called or query)
     if len(facts) == 1 and not is_category:
-        return (yield from _single(view, frame, facts[0], totals))
+        part = yield from _single(view, frame, facts[0], totals)
+        part.text = paragraphs(head, part.text)
+        return part
     shown = facts[:MOST_LISTED]
     lines = [f"{product_line(view, row)} – {rx_tag(view, row)}, {_total(view, row, totals)}" for row in shown]
-    name = view.say("category_head", category=query) if is_category else view.say("matches_head", query=query)
+    name = view.say("category_head", category=query) if is_category else head or view.say("matches_head", query=called or query)
     more = view.say("more_exist") if len(facts) > len(shown) or result.evidence.get("more") else ""
     foot = view.say("category_note") if is_category else view.say("matches_ask")
     options = [option_of(row) for row in shown]
@@ -302,6 +323,15 @@ def _search(view: View, frame: Frame, query: str, *, is_category: bool = False) 
     if is_category:
         part.state = {"shown": part.state["shown"], "pending": None, "focus": []}
     return part
+
+
+def _as_asked(facts: Mapping[str, Any], frame: Frame) -> bool:
+    """Whether a product has the strength and form that were asked for; another one is never passed off as it."""
+    strength = str(facts.get("strength") or "")
+    forms = frame.details.get("forms", ())
+    return all(same_strength(strength, asked) for asked in frame.details.get("strengths", ())) and (
+        not forms or facts.get("form") in forms
+    )
 
 
 def _total(view: View, facts: Mapping[str, Any], totals: Mapping[int, int]) -> str:
@@ -376,7 +406,10 @@ def equivalents(view: View, frame: Frame) -> Plan:
         if isinstance(found, Part):
             return found
         medication = medicine_of(found.evidence["medication"])
-    return (yield from equivalents_of(view, medication))
+    part = yield from equivalents_of(view, medication)
+    listed_as = {"label_en": medication.get("en"), "label_he": medication.get("he")}
+    part.text = paragraphs(said_otherwise(view, frame.medicines[0], listed_as), part.text)
+    return part
 
 
 def restock(view: View, frame: Frame) -> Plan:

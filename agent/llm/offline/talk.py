@@ -26,6 +26,7 @@ def courtesy(view: View, frame: Frame) -> Plan:
         "greeting": ["chip_branches", "chip_prescriptions", "chip_person"],
         "help": ["chip_branches", "chip_prescriptions", "chip_person"],
         "who": ["chip_person"],
+        "out_of_scope": ["chip_branches", "chip_person"],
     }.get(frame.intent, [])
     state: dict[str, Any] = {"pending": None} if frame.intent in ("cancelled", "declined") else {}
     if frame.intent == "cancelled":
@@ -94,6 +95,13 @@ def health(view: View, frame: Frame) -> Plan:
     yield from ()
     pending = {"kind": "offer_person", "reason": "customer_asked"}
     return Part(view.say("health"), suggestions=[view.say("chip_person")], state={"pending": pending})
+
+
+def upset(view: View, frame: Frame) -> Plan:
+    """Somebody is annoyed: sorry, and a person is offered."""
+    yield from ()
+    pending = {"kind": "offer_person", "reason": "customer_asked"}
+    return Part(view.say("upset"), suggestions=[view.say("chip_yes"), view.say("chip_no")], state={"pending": pending})
 
 
 def branch(view: View, frame: Frame) -> Plan:

@@ -1,0 +1,5 @@
+"""Inventory in the admin: the catalogue, and stock by store."""
+
+from inventory.admin import catalogue, stock
+
+__all__ = ["catalogue", "stock"]

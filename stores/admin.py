@@ -1,0 +1,78 @@
+"""Stores and localities in the admin, names in a tab for each language."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.translation import gettext_lazy as _
+from modeltranslation.admin import TabbedTranslationAdmin, TranslationTabularInline
+from unfold.admin import ModelAdmin, TabularInline
+
+from stores.admin_forms import NamesFormSet
+from stores.models import Locality, LocalityName, OpeningException, OpeningHours, Store, StoreAlias
+
+
+class NamesInline(TabularInline):
+    """Names that people added; the ones that follow from the official name are kept by the model."""
+
+    formset = NamesFormSet
+    fields = ["text"]
+    extra = 1
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.filter(derived=False)
+
+
+class LocalityNameInline(NamesInline):
+    model = LocalityName
+
+
+class StoreAliasInline(NamesInline):
+    model = StoreAlias
+
+
+class OpeningHoursInline(TabularInline):
+    model = OpeningHours
+    extra = 0
+
+
+class OpeningExceptionInline(TranslationTabularInline[OpeningException, Store], TabularInline):
+    model = OpeningException
+    fields = ["date", "closed", "opens", "closes", "note"]
+    ordering = ["-date", "opens"]
+    extra = 0
+
+
+@admin.register(Locality)
+class LocalityAdmin(ModelAdmin, TabbedTranslationAdmin[Locality]):
+    """Towns that customers name."""
+
+    list_display = ["name_en", "name_he", "country", "is_prominent"]
+    list_display_links = ["name_en", "name_he"]
+    list_filter = ["is_prominent", "country"]
+    search_fields = ["slug", "name_en", "name_he"]
+    prepopulated_fields = {"slug": ("name",)}
+    inlines = [LocalityNameInline]
+
+
+@admin.register(Store)
+class StoreAdmin(ModelAdmin, TabbedTranslationAdmin[Store]):
+    """Branches and the online store, with their hours."""
+
+    list_display = ["id", "name_en", "name_he", "kind", "locality", "phone", "is_active"]
+    list_display_links = ["id", "name_en", "name_he"]
+    list_filter = ["kind", "is_active"]
+    list_select_related = ["locality"]
+    search_fields = ["=id", "name_en", "name_he", "address_en", "address_he"]
+    autocomplete_fields = ["locality"]
+    fieldsets = [
+        (None, {"fields": ["id", "name", "kind", "is_active"]}),
+        (_("Place"), {"fields": ["locality", "address", "lat", "lng", "phone"]}),
+    ]
+    inlines = [StoreAliasInline, OpeningHoursInline, OpeningExceptionInline]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        """A store's number is chosen once: stock, movements and hand-offs refer to it."""
+        return [*super().get_readonly_fields(request, obj), *(["id"] if obj else [])]

@@ -1,0 +1,134 @@
+"""Accepting messages and claiming runs: once, in order, within the limits, and never by somebody else."""
+
+import threading
+from datetime import timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import connection
+from django.utils import timezone
+from freezegun import freeze_time
+
+from agent import events, runs
+from agent.models import Conversation, Event, Run
+from prescriptions.models import Patient
+
+
+@pytest.fixture
+def conversation(db: None) -> Conversation:
+    return events.conversation_begin(language="en")[0]
+
+
+def accept(conversation: Conversation, text: str = "hello", key: Any = None) -> runs.Accepted:
+    return runs.message_accept(
+        conversation_id=conversation.pk, client_msg_id=key or uuid4(), text=text, address="192.0.2.1"
+    )
+
+
+def test_the_same_id_twice_is_one_message(conversation: Conversation) -> None:
+    key = uuid4()
+    first, second = accept(conversation, key=key), accept(conversation, "another text", key=key)
+    assert (second.seq, second.duplicate) == (first.seq, True)
+    assert Run.objects.count() == Event.objects.count() == 1
+
+
+def test_numbers_have_no_gaps(conversation: Conversation) -> None:
+    assert [accept(conversation).seq for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_the_limits_count_per_conversation(conversation: Conversation, settings: Any) -> None:
+    settings.CHAT_MESSAGES_PER_MINUTE = 3
+    for _ in range(3):
+        accept(conversation)
+    with pytest.raises(runs.RateLimited):
+        accept(conversation)
+    other, _ = events.conversation_begin(language="en")
+    assert accept(other).seq == 1
+    assert Event.objects.filter(conversation=conversation).count() == 3
+
+
+def test_only_one_run_of_a_conversation_is_at_work(conversation: Conversation) -> None:
+    accept(conversation, "first")
+    accept(conversation, "second")
+    first = runs.run_claim(conversation.pk)
+    assert first and Run.objects.get(pk=first).input_seq == 1
+    assert runs.run_claim(conversation.pk) is None
+    runs.run_fail(first, "internal")
+    second = runs.run_claim(conversation.pk)
+    assert second and Run.objects.get(pk=second).input_seq == 2
+
+
+def test_a_failed_run_is_told_and_can_be_sent_again(conversation: Conversation) -> None:
+    accept(conversation)
+    run_id = runs.run_claim(conversation.pk)
+    assert run_id
+    runs.run_fail(run_id, "internal")
+    last = events.events_after(conversation.pk, 1)[-1]
+    assert (last["type"], last["retryable"], last["seq"]) == ("run.failed", True, 2)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_claim_at_once_take_each_run_once() -> None:
+    conversation, _ = events.conversation_begin(language="en")
+    accept(conversation)
+    taken: list[Any] = []
+    gate = threading.Barrier(6)
+
+    def claim() -> None:
+        gate.wait()
+        try:
+            taken.append(runs.run_claim(conversation.pk))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=claim) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(run_id is not None for run_id in taken) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_threads_that_send_one_message_at_once_make_one() -> None:
+    conversation, _ = events.conversation_begin(language="en")
+    key, gate, seqs = uuid4(), threading.Barrier(6), []
+
+    def send() -> None:
+        gate.wait()
+        try:
+            seqs.append(accept(conversation, key=key).seq)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=send) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seqs == [1] * 6 and Run.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("idle", "since", "holds"),
+    [(1, 5, True), (14, 50, True), (16, 20, False), (1, 61, False), (14, 59, True)],
+)
+def test_a_proof_holds_fifteen_idle_minutes_and_sixty_at_most(
+    demo: None, idle: int, since: int, holds: bool
+) -> None:
+    conversation, _ = events.conversation_begin(language="en")
+    now = timezone.now()
+    Conversation.objects.filter(pk=conversation.pk).update(
+        patient=Patient.objects.first(),
+        verified_at=now - timedelta(minutes=since),
+        active_at=now - timedelta(minutes=idle),
+    )
+    with freeze_time(now):
+        accept(conversation)
+    assert (Conversation.objects.get(pk=conversation.pk).patient_id is not None) == holds
+
+
+def test_the_clients_address_is_not_kept(conversation: Conversation) -> None:
+    accept(conversation)
+    assert "192.0.2.1" not in str(Run.objects.values_list("input", flat=True).get())
