@@ -44,5 +44,11 @@ bench: .venv/test
 bench-data: .venv/test
 	$(BIN)/python benchmarks/run.py --data-only
 
+# Needs GNU gettext (Debian: apt-get install gettext; macOS: brew install gettext); nothing else here does.
+messages: .venv/run
+	@command -v msgfmt >/dev/null || { echo "make messages needs GNU gettext: apt-get install gettext"; exit 1; }
+	$(BIN)/python manage.py makemessages --locale he --ignore .venv --ignore var --ignore tests --no-obsolete --add-location file
+	$(BIN)/python manage.py compilemessages --locale he --ignore .venv
+
 clean:
 	rm -rf .venv var staticfiles .mypy_cache .ruff_cache .pytest_cache

@@ -2,19 +2,25 @@
 
 import asyncio
 import json
+import logging
 from collections import Counter
 from typing import Any
 from uuid import UUID
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
+from django.db import DatabaseError
 
 from agent import events, loop, runs, wording
+from agent.bell import DEAF
 from agent.database import in_database
 from agent.models import Conversation, Run
 from agent.sockets import address_of, origin_allowed, socket_admitted
+from pharmacy_site.lib.errors import trace_of
 
+log = logging.getLogger(__name__)
 MAX_DEPTH = 20
+POLL_SECONDS = 1.0
 _open: Counter[str] = Counter()  # open sockets per address, of this process
 runner = runs.Runner(loop.answer)
 
@@ -35,6 +41,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.sent = 0
         self.address = address_of(self.scope)
         self.counted = False
+        self.polling: asyncio.Task[None] | None = None
         if not origin_allowed(self.scope):
             await self.close()
             return
@@ -56,8 +63,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
             _open[self.address] -= 1
             if _open[self.address] <= 0:
                 del _open[self.address]
-        if self.conversation and self.channel_layer:
-            await self.channel_layer.group_discard(events.group(self.conversation.pk), self.channel_name)
+        if self.polling:
+            self.polling.cancel()
+        elif self.conversation and self.channel_layer:
+            try:
+                await self.channel_layer.group_discard(events.group(self.conversation.pk), self.channel_name)
+            except Exception as error:  # any layer client's error; what it forgets it forgets by itself in time
+                log.warning("channel layer unavailable: %s", type(error).__name__)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         frame: dict[str, Any] = {}
@@ -71,6 +83,13 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await self._error(error.code, frame)
         except runs.RateLimited:
             await self._error("rate_limited", frame, retryable=True)
+        except DatabaseError as error:
+            # Nothing was accepted, so nothing is lost: the client keeps the message and sends it again.
+            log.error("database unavailable: %s", type(error).__name__)
+            await self._error("busy", frame, retryable=True)
+        except Exception as error:
+            log.error("frame failed: %s at %s", type(error).__name__, trace_of(error))
+            await self._error("internal", frame, retryable=True)
 
     # -- frames of the client -------------------------------------------------------------------------------
     async def on_hello(self, frame: dict[str, Any]) -> None:
@@ -94,9 +113,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.language = language or found.language
         else:
             raise BadFrame
-        # Join before reading, so that no event falls between.
-        if self.channel_layer:
-            await self.channel_layer.group_add(events.group(found.pk), self.channel_name)
+        await self._join(found)  # before reading, so that no event falls between
         missed = await in_database(events.events_after)(found.pk, last)
         self.conversation = found
         self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
@@ -109,6 +126,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
             "events": missed,
         }
         await self._send(answer | ({"active_run": active} if active else {}))
+        if active:
+            runner.wake(found.pk)  # its process may have died; a run that is being worked on is not taken
 
     async def on_message(self, frame: dict[str, Any]) -> None:
         assert self.conversation is not None
@@ -167,6 +186,25 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def ephemeral(self, message: dict[str, Any]) -> None:
         await self._send(message["frame"])
+
+    async def _join(self, conversation: Conversation) -> None:
+        """Listens for the conversation's bell; without a channel layer the log is read every second instead."""
+        try:
+            if self.channel_layer is None or self.channel_name.startswith(DEAF):
+                raise ConnectionError
+            await self.channel_layer.group_add(events.group(conversation.pk), self.channel_name)
+        except Exception as error:  # any layer client's error
+            log.warning("channel layer unavailable, polling: %s", type(error).__name__)
+            self.polling = asyncio.create_task(self._poll())
+
+    async def _poll(self) -> None:
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if self.conversation:
+                try:
+                    await self.bell({})
+                except DatabaseError as error:
+                    log.error("database unavailable: %s", type(error).__name__)
 
     async def _go_on(self) -> None:
         assert self.conversation is not None

@@ -158,17 +158,17 @@ _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.POISONING, "child_swallowed", _event, ()),
     (Emergency.POISONING, "caustic_event", _event, ()),
     (Emergency.POISONING, "poisoned", _current, ("food",)),
-    (Emergency.SELF_HARM, "suicide_intent", _stated, ()),
+    (Emergency.SELF_HARM, "suicide_intent", _stated, ("recovered",)),
     (Emergency.SELF_HARM, "lethal", _always, ("lethal_not",)),
-    (Emergency.MEDICAL, "no_breath", _alive, ("nose",)),
-    (Emergency.MEDICAL, "breath_topic", _condition, ("nose",)),
-    (Emergency.MEDICAL, "unconscious", _alive, ("ago",)),
+    (Emergency.MEDICAL, "no_breath", _alive, ("nose", "joke")),
+    (Emergency.MEDICAL, "breath_topic", _condition, ("nose", "joke")),
+    (Emergency.MEDICAL, "unconscious", _alive, ("ago", "joke")),
     (Emergency.MEDICAL, "fit", _current, ("harmless_fit",)),
     (Emergency.MEDICAL, "seizing", _alive, ("ago",)),
     (Emergency.MEDICAL, "chest_pain", _condition, ()),
     (Emergency.MEDICAL, "allergic", _condition, ("ago",)),
     (Emergency.MEDICAL, "used_epipen", _event, ("ago",)),
-    (Emergency.MEDICAL, "attack_now", _current, ()),
+    (Emergency.MEDICAL, "attack_now", _current, ("joke",)),
     (Emergency.MEDICAL, "stroke_sign", _condition, ("ago",)),
     (Emergency.MEDICAL, "severe_bleeding", _condition, ()),
     (Emergency.MEDICAL, "ambulance", _state, ()),
@@ -181,8 +181,34 @@ _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
 _JOINT: Final[tuple[tuple[Emergency, str, tuple[str, ...], tuple[str, ...]], ...]] = (
     (Emergency.POISONING, "swallowed", ("caustic",), ("goods", "harmless_food")),
     (Emergency.POISONING, "swallowed", ("pills", "many_units"), ("goods", "one_too_many")),
+    (Emergency.POISONING, "caustic", ("took", "hurt_by_it"), ("goods", "harmless_food")),
+    (Emergency.POISONING, "fumes", ("hurt_by_it",), ("goods",)),
+    (Emergency.POISONING, "empty_pack", ("child", "found_so"), ("goods",)),
+    (Emergency.SELF_HARM, "took", ("pills", "on_purpose"), ("goods",)),
     (Emergency.EXTRA_DOSE, "dosed", ("pills", "double", "mistake"), ("goods", "paper", "regimen")),
 )
+# Signs that say little alone; together they are an emergency. What each weighs, and what it takes.
+_SIGNS: Final = {
+    "sign_chest": 2,
+    "sign_blood": 2,
+    "sign_breath": 2,
+    "sign_colour": 2,
+    "sign_mind": 2,
+    "sign_numb": 2,
+    "sign_silent": 2,
+    "sign_arm": 1,
+    "sign_faint": 1,
+    "sign_sweat": 1,
+    "sign_vomit": 1,
+    "sign_swell": 1,
+    "sign_fall": 1,
+    "sign_pregnant": 1,
+    "sign_sudden": 1,
+    "sign_pain": 1,
+    "sign_fever": 1,
+    "sign_stuck": 1,
+}
+_ENOUGH_SIGNS: Final = 4
 # A name of a danger alone ("stroke!", "overdose help") is taken for a call.
 _BARE: Final = (
     (Emergency.MEDICAL, "attack"),
@@ -221,6 +247,24 @@ def _swallowed_number(sentence: Sentence) -> bool:
     return False
 
 
+def _signs(story: Sentence) -> bool:
+    """Return whether signs that are weak one by one add up: "grey, sweating and his arm is heavy"."""
+    if _past(story) or story.has("mild", "joke", "harmless_fit", "nose", "blood_no", "machine_says"):
+        return False
+    if not story.has("person", "now", "sign_sudden"):
+        return False
+    weight = sum(
+        w
+        for sign, w in _SIGNS.items()
+        if any(
+            not _about_a_subject(story, hit, anywhere=False)
+            and (sign == "sign_silent" or not _negated(story, hit))
+            for hit in story.spans(sign)
+        )
+    )
+    return weight >= _ENOUGH_SIGNS
+
+
 def _joint(story: Sentence) -> set[Emergency]:
     """Return what a whole message tells of, whichever of its parts comes first."""
     if _past(story) or story.has("frame", "if_"):
@@ -248,7 +292,10 @@ def detect_all(text: str) -> list[Emergency]:
             found.add(Emergency.POISONING)
     words = [word for sentence in sentences for word in sentence.words]
     if len(words) <= _ONE_STORY:
-        found |= _joint(_lexicon().sentence(words, asks=False))
+        story = _lexicon().sentence(words, asks=False)
+        found |= _joint(story)
+        if Emergency.MEDICAL not in found and _signs(story):
+            found.add(Emergency.MEDICAL)
     if not found and sum(len(sentence.words) for sentence in sentences) <= _SHORT_MESSAGE:
         for kind, concept in _BARE:
             for sentence in sentences:

@@ -17,6 +17,7 @@ from agent.grounding import ungrounded_numbers
 from agent.llm.base import Reply, Step, StepResult, Turn
 from agent.llm.offline import OfflineModel
 from agent.llm.offline.answer import View
+from agent.llm.offline.recognise import cue_lexicon
 from agent.llm.offline.talk import handed_off
 from agent.models import Run
 from agent.tools.base import redact
@@ -31,6 +32,13 @@ _PROMISES: Final[Mapping[str, tuple[str, ...]]] = {
     "handoff.open": ("passed you on", "passed your request", "העברתי את", "with our staff. Your number", "כבר אצל הצוות"),
     "identity.code": ("we've sent a code", "שלחנו קוד"),
 }
+
+
+def warm_up() -> None:
+    """Loads every lexicon: a broken one stops the start, not the first customer."""
+    emergency.detect("hello")
+    policy.check_input("hello")
+    cue_lexicon()
 
 
 def stand(work: Work) -> tuple[Stand | None, Turn]:

@@ -101,7 +101,7 @@ def _asks_advice(s: Sentence, *, own: bool) -> bool:
     if s.has("recommend"):
         return not (s.has("place", "process", "money", "leaflet", "stock") and not own) or s.has("what_for")
     if s.has("what_for"):
-        return not (listing and not s.has("better")) and not s.has("leaflet")
+        return not (listing and not s.has("better")) and not s.has("leaflet", "money")
     if s.has("give_mine") and s.has("may_i") and not listing and not s.has("leaflet", "process", "together"):
         return True
     if s.has("should_explicit", "helps_me") and not factual and not listing:

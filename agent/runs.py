@@ -15,15 +15,15 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
-from django.db.models import Q
+from django.db import DatabaseError, IntegrityError, transaction
+from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent import events
 from agent.database import in_database
 from agent.models import Conversation, Run
-from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.errors import PharmacyError, trace_of
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
@@ -206,15 +206,19 @@ def _rate_check(conversation_id: UUID) -> None:
 
 def run_claim(conversation_id: UUID) -> UUID | None:
     """Takes the next waiting run of a conversation, or None when there is none or one is running."""
+    now = timezone.now()
+    # A run whose process died is free again once its lease is over; that process's answer no longer counts.
+    ended = Run.objects.filter(conversation_id=conversation_id, state=Run.State.RUNNING, lease_until__lt=now)
+    ended.update(state=Run.State.PENDING, lease_owner="")
     waiting = Run.objects.filter(conversation_id=conversation_id, state=Run.State.PENDING)
     run_id = waiting.order_by("input_seq", "created_at").values_list("pk", flat=True).first()
     if run_id is None:
         return None
-    until = timezone.now() + timedelta(seconds=settings.CHAT_LEASE)
+    until = now + timedelta(seconds=settings.CHAT_LEASE)
     try:
         with transaction.atomic():
             taken = Run.objects.filter(pk=run_id, state=Run.State.PENDING).update(
-                state=Run.State.RUNNING, lease_owner=OWNER, lease_until=until, attempts=1
+                state=Run.State.RUNNING, lease_owner=OWNER, lease_until=until, attempts=F("attempts") + 1
             )
     except IntegrityError:  # another run of this conversation is at work; its process takes this one next
         return None
@@ -261,7 +265,11 @@ class Runner:
     async def _one(self, conversation_id: UUID, run_id: UUID) -> None:
         try:
             await self._answer(run_id)
-        except Exception:
-            log.exception("run failed: %s", run_id)
-            await in_database(run_fail)(run_id, "internal")
+        except Exception as error:
+            # The exception's text may hold what was said, so only its type and place are logged.
+            log.error("run %s failed: %s at %s", run_id, type(error).__name__, trace_of(error))
+            try:
+                await in_database(run_fail)(run_id, "internal")
+            except DatabaseError:
+                log.error("run %s stays open until its lease ends", run_id)
             await events.bell_ring(conversation_id)

@@ -35,7 +35,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "unknown_2": (
         "Sorry, I still didn't get that. Try the name of the medicine, for example “Do you have Advil in Jaffa?”",
-        "סליחה, עדיין לא הבנתי. נסו לכתוב את שם התרופה, למשל: ”יש לכם אדוויל ביפו?“",
+        "סליחה, עדיין לא הבנתי. אפשר לכתוב את שם התרופה, למשל: ”יש לכם אדוויל ביפו?“",
     ),
     "unknown_3": (
         "I haven't understood, and I don't want to guess. Shall I pass you on to a pharmacist?",
@@ -129,6 +129,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "pack_unknown": ("The pack size is not on file.", "גודל האריזה אינו רשום אצלנו."),
     "leaflet_use": ("Used for, according to the leaflet: {text}", "שימוש, לפי העלון: {text}"),
     "leaflet_dosage": ("Dosage, according to the leaflet (adults): {text}", "מינון, לפי העלון (מבוגרים): {text}"),
+    "leaflet_dosage_any": ("Dosage, according to the leaflet: {text}", "מינון, לפי העלון: {text}"),
+    "leaflet_says_any": ("{name} – {section}. According to the leaflet: {text}", "{name} – {section}. לפי העלון: {text}"),
     "leaflet_warnings": ("Warnings, according to the leaflet: {text}", "אזהרות, לפי העלון: {text}"),
     "leaflet_says": (
         "{name} – {section}. According to the leaflet (adults): {text}",
@@ -231,8 +233,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "matches_head": ("These match “{query}”:", "אלה מתאימים ל”{query}“:"),
     "matches_ask": ("Which one do you mean?", "לאיזה מהם התכוונתם?"),
     "category_none": ("We list nothing under “{category}”.", "אין ברשימה שלנו תכשירים תחת ”{category}“."),
-    "other_form": ("I found no {query}. What we list:", "לא מצאתי {query}. מה שיש ברשימה שלנו:"),
-    "category_head": ("{category} that we list:", "{category} שברשימה שלנו:"),
+    "other_form": ("We don't list it in that form or strength. What we list:", "בצורה או בחוזק האלה הוא אינו ברשימה שלנו. מה שיש ברשימה:"),
+    "category_head": ("Listed with us under “{category}”:", "רשומים אצלנו תחת ”{category}“:"),
     "category_note": (
         "The list is in no order of preference.",
         "הרשימה אינה לפי סדר עדיפות.",
@@ -510,6 +512,30 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
         ("{name} is in stock at {store} ({n} unit).", "{name} is in stock at {store} ({n} units).", "{name} is in stock at {store} ({n} units)."),
         ("{name} במלאי ב{store} (יחידה אחת).", "{name} במלאי ב{store} ({n} יחידות).", "{name} במלאי ב{store} ({n} יחידות)."),
     ),
+    "in_stock_online": (
+        (
+            "{name} is in stock in our online store ({n} unit).",
+            "{name} is in stock in our online store ({n} units).",
+            "{name} is in stock in our online store ({n} units).",
+        ),
+        (
+            "{name} במלאי בחנות המקוונת (יחידה אחת).",
+            "{name} במלאי בחנות המקוונת ({n} יחידות).",
+            "{name} במלאי בחנות המקוונת ({n} יחידות).",
+        ),
+    ),
+    "in_stock_online_low": (
+        (
+            "{name} is in stock in our online store but limited quantity available ({n} unit).",
+            "{name} is in stock in our online store but limited quantity available ({n} units).",
+            "{name} is in stock in our online store but limited quantity available ({n} units).",
+        ),
+        (
+            "{name} במלאי בחנות המקוונת, אך המלאי מוגבל (יחידה אחת).",
+            "{name} במלאי בחנות המקוונת, אך המלאי מוגבל ({n} יחידות).",
+            "{name} במלאי בחנות המקוונת, אך המלאי מוגבל ({n} יחידות).",
+        ),
+    ),
     "in_stock_at_low": (
         (
             "{name} is in stock at {store} but limited quantity available ({n} unit).",
@@ -574,6 +600,10 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     "release": {"extended": ("extended release", "שחרור מושהה"), "delayed": ("delayed release", "שחרור מאוחר")},
     "unit": {
         "tablet": ("tablets", "טבליות"),
+        "tablets": ("tablets", "טבליות"),
+        "capsules": ("capsules", "קפסולות"),
+        "doses": ("doses", "מנות"),
+        "pens": ("pens", "עטים"),
         "capsule": ("capsules", "קפסולות"),
         "ml": ("ml", "מ״ל"),
         "dose": ("doses", "מנות"),

@@ -17,6 +17,7 @@ from agent.llm.base import Language, Reply, Step, StepResult, Turn
 from agent.models import Conversation, Event, Run, ToolCall
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import toolcall_row
+from agent.wording import tool_label
 from pharmacy_site.lib.text import language_of
 from prescriptions import identity
 from prescriptions.models import Handoff, Patient
@@ -115,11 +116,11 @@ def numbers_before(conversation_id: UUID) -> list[str]:
 def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: str) -> None:
     """Writes a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all."""
     with transaction.atomic():
-        mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, lease_owner=work.run.lease_owner)
+        mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
         if not mine.update(state=Run.State.DONE, finished_at=timezone.now(), lease_until=None, model=model):
             return  # cancelled, or taken up by another process: that one's answer counts
         rows = []
-        for _step, outcome in work.outcomes:
+        for _, outcome in work.outcomes:
             row = toolcall_row(outcome, work.context())
             row.evidence = {
                 "facts": row.evidence,
@@ -142,6 +143,16 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             "lang": reply.language,
             "cards": list(reply.cards),
             "suggestions": list(reply.suggestions),
+            "tools": [
+                {
+                    "name": outcome.name,
+                    "label": tool_label(outcome.name, step.arguments, reply.language),
+                    "arguments": outcome.arguments_redacted,
+                    "ok": outcome.ok,
+                    "duration_ms": outcome.duration_ms,
+                }
+                for step, outcome in work.outcomes
+            ],
         }
         told = events.event_append(
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run

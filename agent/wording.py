@@ -16,6 +16,7 @@ Language = Literal["en", "he"]
 _HEBREW: Final = re.compile(r"[\u05d0-\u05ea]")
 _FOREIGN_TO_HEBREW: Final = re.compile(r"[A-Za-z0-9]")
 _PREFIXED: Final = re.compile(r"(?<![\u05d0-\u05ea])([ובלמהכש]{1,2})\{(\w+)\}")
+_DEFINITE: Final = ("החנות", "הסניף")
 _UNITS: Final = {"mg": "מ״ג", "mcg": "מק״ג", "ml": "מ״ל", "g": "גרם", "IU": "יחב״ל"}
 _UNIT: Final = re.compile(rf"(?<=[\d ])({'|'.join(_UNITS)})(?![A-Za-z])")
 _MONTHS: Final = {
@@ -40,13 +41,22 @@ def _filled(template: str, language: Language, values: Mapping[str, object]) -> 
     """A template with its values; a Hebrew prefix letter takes a hyphen before what is not Hebrew."""
     shown = {name: apart(value, language) for name, value in values.items()}
     if language == "he":
+        for match in _PREFIXED.finditer(template):
+            # ב + החנות is בחנות; only a name that begins with an article of its own loses it.
+            if match[1][-1] in "בלכ" and shown.get(match[2], "").startswith(_DEFINITE):
+                shown[match[2]] = shown[match[2]][1:]
 
         def joint(match: re.Match[str]) -> str:
-            first = next((char for char in str(values.get(match[2], "")) if char.isalnum()), "א")
-            return match[0] if _HEBREW.match(first) else f"{match[1]}-{{{match[2]}}}"
+            hebrew = _starts_hebrew(str(values.get(match[2], "")))
+            return match[0] if hebrew else f"{match[1]}-{{{match[2]}}}"
 
         template = _PREFIXED.sub(joint, template)
     return template.format(**shown)
+
+
+def _starts_hebrew(text: str) -> bool:
+    """Whether the first letter or digit is Hebrew: a prefix joins it without a hyphen."""
+    return bool(_HEBREW.match(next((char for char in text if char.isalnum()), "א")))
 
 
 def measure(text: str, language: Language) -> str:
@@ -80,7 +90,7 @@ def listed(names: Sequence[str], language: Language) -> str:
     if language == "en":
         return f"{', '.join(names[:-1])} and {names[-1]}"
     last = names[-1]
-    joint = " ו" if _HEBREW.match(last) else " ו-"
+    joint = " ו" if _starts_hebrew(last) else " ו-"
     return f"{', '.join(names[:-1])}{joint}{last}"
 
 

@@ -22,7 +22,7 @@ NOTES = (
 MESSAGE = "Do you have Cetirizine?"
 TOOLS = ["get_medication_by_name", "check_inventory"]
 TURN, CALLS, FETCH = "chat turn", "two tool calls", "one fetch"
-ROUNDS, TURNS, FETCHES, WARM = 7, 25, 250, 10
+ROUNDS, TURNS, FETCHES, WARM = 5, 20, 200, 10
 
 
 class Meter:

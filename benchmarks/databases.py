@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -26,7 +26,6 @@ class Databases:
     vendor: str
     folder: Path
     prefix: str
-    made: list[str] = field(default_factory=list)
 
     def url(self, name: str) -> str:
         """Return the DATABASE_URL of one of them."""
@@ -38,7 +37,6 @@ class Databases:
         """Migrate an empty database and load the demo data into it."""
         if self.vendor == "postgresql":
             _postgres(f'CREATE DATABASE "{self.prefix}_template"')
-            self.made.append(f"{self.prefix}_template")
         env = environment(self.url("template"))
         for command in ("migrate", "load_demo"):
             done = subprocess.run(
@@ -60,13 +58,17 @@ class Databases:
             shutil.copyfile(self.folder / "template.sqlite3", self.folder / f"{name}.sqlite3")
         else:
             _postgres(f'CREATE DATABASE "{self.prefix}_{name}" TEMPLATE "{self.prefix}_template"')
-            self.made.append(f"{self.prefix}_{name}")
         return self.url(name)
 
     def drop(self) -> None:
-        """Remove them all; the files go with their folder."""
-        for name in self.made:
-            _postgres(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
+        """Remove them all, also those that another process copied; the files go with their folder."""
+        if self.vendor == "postgresql":
+            with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as connection:
+                names = connection.execute(
+                    "SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [self.prefix]
+                ).fetchall()
+                for (name,) in names:
+                    _postgres(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
 
 @contextmanager

@@ -19,7 +19,7 @@ NOTES = (
     "× plain, × fetch: our requests/s over theirs, median of the alternating pairs. p50, p99: milliseconds.",
     "Sessions: new PostgreSQL sessions in 200 requests.",
 )
-ROUNDS, REQUESTS, WARM, COUNTED = 5, 240, 200, 200
+ROUNDS, REQUESTS, WARM, COUNTED = 5, 120, 100, 200
 PLAIN, FETCH = "DRF plain", "DRF fetch"
 
 

@@ -8,6 +8,9 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
 http = get_asgi_application()
 
-from agent.routing import websocket_urlpatterns  # noqa: E402  (models load after the application is made)
+from agent.guard import warm_up  # noqa: E402  (models load after the application is made)
+from agent.routing import websocket_urlpatterns  # noqa: E402
+
+warm_up()
 
 application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(websocket_urlpatterns)})

@@ -100,18 +100,22 @@ TEMPLATES: list[dict[str, Any]] = [
 
 # -- Database -----------------------------------------------------------------------------------------------
 DATABASE: dict[str, Any] = env.dj_db_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'pharmacy.sqlite3'}")
+DATABASE_LOCK_TIMEOUT = env.int("DATABASE_LOCK_TIMEOUT", 10)  # seconds; then the customer is told that we are busy
 if DATABASE["ENGINE"].endswith("sqlite3"):
     # A writer takes the lock when its transaction begins: a deferred one fails when it turns from reader to writer.
     DATABASE["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
-        "timeout": 20,
+        "timeout": DATABASE_LOCK_TIMEOUT,
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
     DATABASE["CONN_MAX_AGE"] = None
     DATABASE["TEST"] = {"NAME": f"{DATABASE['NAME']}.test"}
 elif DATABASE["ENGINE"].endswith("postgresql"):
     # Without the pool ASGI opens a session for each request (connections are per thread context).
-    DATABASE["OPTIONS"] = {"pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 20), "timeout": 10}}
+    DATABASE["OPTIONS"] = {
+        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 20), "timeout": DATABASE_LOCK_TIMEOUT},
+        "options": f"-c lock_timeout={DATABASE_LOCK_TIMEOUT}s",
+    }
     DATABASE["CONN_MAX_AGE"] = 0
 DATABASES = {"default": DATABASE}
 DATABASE_THREADS = env.int("DATABASE_THREADS", 8)  # how many of the chat's database calls run at a time
@@ -122,7 +126,7 @@ CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "")
 if REDIS_URL:
     CHANNEL_LAYERS: dict[str, Any] = {
         "default": {
-            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+            "BACKEND": "agent.bell.RedisBell",
             "CONFIG": {"hosts": [REDIS_URL], "prefix": "pharmacy"},
         }
     }
@@ -168,6 +172,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = True
 LOGIN_URL = reverse_lazy("admin:login")
+LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],

@@ -19,6 +19,7 @@ class NamesInline(TabularInline):
     formset = NamesFormSet
     fields = ["text"]
     extra = 1
+    tab = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)
@@ -36,6 +37,7 @@ class StoreAliasInline(NamesInline):
 class OpeningHoursInline(TabularInline):
     model = OpeningHours
     extra = 0
+    tab = True
 
 
 class OpeningExceptionInline(TranslationTabularInline[OpeningException, Store], TabularInline):
@@ -43,6 +45,7 @@ class OpeningExceptionInline(TranslationTabularInline[OpeningException, Store], 
     fields = ["date", "closed", "opens", "closes", "note"]
     ordering = ["-date", "opens"]
     extra = 0
+    tab = True
 
 
 @admin.register(Locality)

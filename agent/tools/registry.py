@@ -41,7 +41,7 @@ from agent.tools.base import (
 )
 from agent.tools.envelopes import ENVELOPES, code_of, failure, success
 from agent.tools.private import denied_record
-from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.errors import PharmacyError, trace_of
 
 logger = logging.getLogger(__name__)
 
@@ -145,7 +145,7 @@ def _outcome(
         return False, code, failure(tool, code, refusal), refusal.evidence
     except Exception as error:
         # The exception's text may hold what was asked, so only its type and the lines it passed are logged.
-        logger.error("tool %s failed: %s at %s", tool.name, type(error).__name__, _trace(error))
+        logger.error("tool %s failed: %s at %s", tool.name, type(error).__name__, trace_of(error))
         code = ENVELOPES[tool.family].unexpected
         message = say("unexpected", getattr(asked, "language", "en") if tool.family == "S1" else "en")
         return False, code, failure(tool, code, Refusal(message if tool.family != "S2" else "")), {}
@@ -170,13 +170,3 @@ def _savepoint() -> Iterator[None]:
             yield
     else:
         yield
-
-
-def _trace(error: BaseException) -> str:
-    lines = []
-    step = error.__traceback__
-    while step is not None:
-        code = step.tb_frame.f_code
-        lines.append(f"{code.co_filename.rsplit('/', 1)[-1]}:{step.tb_lineno}:{code.co_name}")
-        step = step.tb_next
-    return " ".join(lines[-8:])

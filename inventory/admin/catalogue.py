@@ -31,6 +31,7 @@ class ContentsInline(TabularInline):
     fields = ["ingredient", "strength", "amount", "unit", "position"]
     autocomplete_fields = ["ingredient"]
     extra = 0
+    tab = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         rows: QuerySet[Any] = super().get_queryset(request)
@@ -42,12 +43,14 @@ class MedicationAliasInline(TabularInline):
     formset = NamesFormSet
     fields = ["text", "language"]
     extra = 1
+    tab = True
 
 
 class LeafletInline(TranslationStackedInline[LeafletSection, Medication], StackedInline):
     model = LeafletSection
     fields = ["kind", "text", "source", "updated_on"]
     extra = 0
+    tab = True
 
 
 @admin.register(Medication)

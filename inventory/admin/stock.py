@@ -9,7 +9,7 @@ from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _now
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
@@ -42,11 +42,15 @@ class AvailabilityFilter(admin.SimpleListFilter):
 class StockForm(forms.ModelForm[StockLevel]):
     """A level as somebody saw it: the version they saw comes back with the form, under the row's number."""
 
-    quantity = forms.IntegerField(label=_("packs"), min_value=0, max_value=MOST_PACKS)
-
     class Meta:
         model = StockLevel
         fields = ["store", "medication", "quantity", "restock_on", "low_threshold"]
+
+    def clean_quantity(self) -> int:
+        quantity: int = self.cleaned_data["quantity"]
+        if quantity > MOST_PACKS:
+            raise forms.ValidationError(_("That is more than any store holds."))
+        return quantity
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -89,9 +93,9 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
         """How much there is in a word, together with the version that is being looked at."""
         if not level.pk:
             return SafeString("–")
-        word = _now("out of stock") if level.quantity == 0 else ""
+        word = gettext("out of stock") if level.quantity == 0 else ""
         if 0 < level.quantity <= level.low_threshold:
-            word = _now("low")
+            word = gettext("low")
         return format_html('<input type="hidden" name="seen-{}" value="{}">{}', level.pk, level.version, word)
 
     def save_model(self, request: HttpRequest, obj: StockLevel, form: Any, change: bool) -> None:
@@ -141,6 +145,6 @@ class StockMoveAdmin(SearchByName, ModelAdmin):
 
 
 def _changed_meanwhile(packs: int) -> str:
-    return _now("Changed meanwhile: there are %(packs)d packs now. Yours was not saved; look again.") % {
+    return gettext("Changed meanwhile: there are %(packs)d packs now. Yours was not saved; look again.") % {
         "packs": packs
     }

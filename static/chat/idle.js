@@ -20,23 +20,23 @@ export class IdleWatch {
 
   /** Somebody used the chat. */
   touch() {
-    if (this.#for() && !this.over) this.begin();
+    if (this.#unused() && !this.over) this.begin();
   }
 
   get over() {
-    return this.#for() > IDLE;
+    return this.#unused() > IDLE;
   }
 
   check() {
     if (this.over) {
       this.end();
-    } else if (this.#for() > IDLE - WARN_BEFORE && !this.#warned) {
+    } else if (this.#unused() > IDLE - WARN_BEFORE && !this.#warned) {
       this.#warned = true;
       this.warn();
     }
   }
 
-  #for() {
+  #unused() {
     const since = Number(sessionStorage.getItem(IdleWatch.KEY));
     return since ? Date.now() - since : 0;
   }

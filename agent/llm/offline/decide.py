@@ -90,6 +90,8 @@ def decide(message: Message, state: Mapping[str, Any], *, verified: bool) -> Dec
             continue
         if frame.medicines:
             focus = [medicine for medicine in frame.medicines if "id" in medicine] or focus
+        if frame.intent in REPEATABLE:  # "does X need a prescription? and Y?"
+            state = {**state, "last": frame.kept()}
         frames.append(frame)
     return Decision(tuple(_distilled(frames)))
 
@@ -165,7 +167,7 @@ def _pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping
         first = waiting.medicines if waiting.intent in ("interaction", "same") else ()  # "with which other one?"
         sure = waiting.confidence if clause.medicines else 0.72
         place = _place(clause) or waiting.place
-        intent = "stock_place" if place and waiting.intent == "stock" else waiting.intent
+        intent = "stock_place" if place and waiting.intent in ("stock", "info") else waiting.intent
         return replace(waiting, intent=intent, medicines=(*first, *named), place=place, confidence=sure)
     if kind == "what" and not clause.medicines:
         inner = _clause_frame(clause, state, list(waiting.medicines), [], verified=False)
@@ -305,6 +307,8 @@ def _clause_frame(
 
 def _patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     """Prescriptions, refills, and the proof of who asks."""
+    if clause.has("strong_person") and not clause.medicines:
+        return None  # "talk to someone about my refill"
     medicines = _medications(clause.medicines)
     other = clause.has("other_person")
     details = {"other_person": True} if other else {}
@@ -324,9 +328,11 @@ def _patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
             details = {**details, "prescription": next(row for row in shown if row["id"] == numbered[0])}
         asks = clause.has("refill_status") or clause.asks and not clause.has("weak_stock")
         return Frame("refill_status" if asks else "refill", 0.95, medicines=medicines, details=details)
-    mine = clause.has("prescriptions") or (clause.has("my") and clause.has("rx_word"))
+    mine = (clause.has("prescriptions") and len(medicines) < 2) or (clause.has("my") and clause.has("rx_word"))
     if mine and not (medicines and _asks_rx(clause) and not clause.has("my", "prescriptions")):
         return Frame("prescriptions", 0.95, details=details)
+    if clause.has("rx_plural") and len(clause.words) <= 2 and not medicines:
+        return Frame("prescriptions", 0.9)
     if other and clause.has("rx_word", "prescriptions"):
         return Frame("prescriptions", 0.9, details=details)
     asked_before = state.get("intent") in ("prescriptions", "refill_status", "refill")
@@ -352,10 +358,12 @@ def _talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("person", 0.95, details={"reason": "customer_asked"})
     if clause.has("outside") and not clause.medicines and not clause.categories and not clause.has("it"):
         return Frame("out_of_scope", 0.9)
-    topic = _has_topic(clause) or clause.has("stock", "follow", "it")
+    topic = _has_topic(clause) or clause.has("stock", "follow") or (clause.asks and clause.has("it"))
+    if clause.has("catalogue") and not named:
+        return Frame("help", 0.9)
     if not named and not topic and clause.has("thanks", "bye") and not clause.asks:
         return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
-    if named or clause.unknown:
+    if named or (clause.unknown and (topic or not clause.has("thanks", "bye", "upset", "cancel"))):
         return None
     if clause.has("person") and not clause.has("stock", "hours", *SECTIONS) or (
         clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
@@ -371,7 +379,7 @@ def _talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("bye", 0.95)
     if clause.has("thanks") and not topic:
         return Frame("thanks", 0.95)
-    if clause.has("help") and not topic:
+    if clause.has("help") and not _has_topic(clause):
         return Frame("help", 0.95)
     return None
 
@@ -385,6 +393,8 @@ def _product_frame(
     place = _place(clause)
     last = state.get("last") or {}
     details = _details(clause)
+    if len({mention.text for mention in clause.places}) > 1 and (medicines or focus) and "store" in (place or {}):
+        place, details["all_stores"] = None, True  # "in Jaffa or in Dizengoff?"
     shown = state.get("shown") or []
 
     if not medicines and shown:
@@ -392,13 +402,15 @@ def _product_frame(
         if position is not None and (clause.has("it", "follow", "asked_about", *_ORDINALS, "last", "former") or len(clause.words) <= 4):
             medicines = (shown[position],)
     inside = focus and clause.has("ingredient", "excipients")  # "is there lactose in it?": no name of a product
-    about_branch = place is not None and clause.has("has_branch", "address", "phone", "hours")
+    if not medicines and len(shown) == 1 and clause.has("that_one"):
+        medicines = (shown[0],)
+    about_branch = place is not None and clause.has("has_branch", "branches", "address", "phone", "hours")
     if not medicines and clause.unknown and not clause.categories and not (place and focus) and not about_branch and not inside:
         medicines = ({"query": clause.unknown[0].text},)
         if not _has_topic(clause) and not clause.has("stock", "follow", "it", "correction") and len(clause.words) > 3:
             # A sentence of words that nothing explains and no question that we know: no name.
             return Frame("unknown", 0.4)
-    if clause.medicines and clause.unknown and clause.has("interaction"):
+    if clause.medicines and clause.unknown and _joins(clause):
         # A name that we don't know counts as well: what can't be assessed is said, never passed over.
         beside = [name for name in clause.unknown if len(medicines) == 1 or _beside(clause, name)]
         medicines = (*medicines, *({"query": name.text} for name in beside[:2]))
@@ -412,7 +424,8 @@ def _product_frame(
             frame = replace(frame, intent="stock_place")
         return frame
     told = state.get("last_branch")
-    if last.get("intent") == "interaction" and len(medicines) == 1 and clause.medicines and clause.has("follow", "interaction"):
+    leans_on_pair = clause.has("follow", "interaction") or len(clause.words) <= SHORT
+    if last.get("intent") == "interaction" and len(medicines) == 1 and clause.medicines and leans_on_pair:
         intent = "interaction" if intent is None else intent  # "and with omeprazole?"
     if told and not medicines and intent in (None, "place") and (place or any(d in details for d in ("day", "tomorrow"))):
         # "And on Saturday?", "and in Jaffa?" after opening hours.
@@ -450,9 +463,15 @@ def _product_frame(
             confidence = 0.6
     if intent == "stock" and place is None and assumed and last.get("intent") == "stock_place" and not details.get("online"):
         place = last["place"]
-    if intent == "stock" and place:
+    if intent == "stock" and (place or details.get("all_stores")):
         intent = "stock_place"
     return Frame(intent, confidence, medicines, place, sections, details, assumed)
+
+
+def _joins(clause: Clause) -> bool:
+    """Whether a "with" stands for itself and is no piece of "what about" (ומה עם)."""
+    follow = clause.cues.spans("follow")
+    return any(all(not (a <= start and end <= b) for a, b in follow) for start, end in clause.cues.spans("interaction"))
 
 
 def _beside(clause: Clause, name: Unknown) -> bool:
@@ -466,19 +485,19 @@ def _intent(
     """What the cues of a clause ask for, most particular first."""
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
-    if clause.has("same") and (several or clause.has("it", "both")) and not clause.has("equivalent", "where"):
+    if clause.has("same") and (several or clause.has("it", "both") and not clause.has("equivalent")) and not clause.has("where"):
         return "same"
     if several and clause.has("strong_interaction", "interaction") and not strong_stock:
         return "interaction"
     if clause.has("strong_interaction") and not strong_stock and not clause.has("food_alcohol"):
         return "interaction"
-    if clause.has("interaction") and len(medicines) == 1 and not strong_stock and not place and not clause.has(*SECTIONS):
+    if clause.has("interaction") and len(medicines) == 1 and not (strong_stock or place or clause.has("equivalent", *SECTIONS)):
         # "Can it be taken with X?"; without "it" when a medicine is being talked about.
-        if clause.has("it", "both") or (focus and not clause.has("stock")):
+        if _joins(clause) and (clause.has("it", "both") or (focus and not clause.has("stock"))):
             return "interaction"
     if clause.has("insurance"):
         return "insurance"
-    if clause.has("price"):
+    if clause.has("price") or (clause.has("how_much") and len(clause.words) <= 4 and not clause.has("dosage", *SECTIONS)):
         return "price"
     if clause.has("restock"):
         return "restock"
@@ -498,7 +517,10 @@ def _intent(
         return "section"
     if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):
         return "detail"
-    if not medicines and clause.has("branches") and not clause.has("it", "stock", "online") or (
+    leans = place is not None and bool(focus) and not clause.has("list", "info")  # "and at your Dizengoff branch?"
+    if focus and not medicines and clause.has("which_branch") and not clause.has("has_branch", "phone", "address", "hours"):
+        return "stock_place"  # "and at which branch?" of the medicine talked about
+    if not medicines and clause.has("branches") and not leans and not clause.has("it", "stock", "online") or (
         not medicines and clause.has("branches") and clause.has("list") and not clause.has("it")
     ):
         return "branch"
@@ -506,7 +528,7 @@ def _intent(
         return "stock_place"
     if strong_stock:
         return "stock"
-    if clause.has("online") and not clause.has("info"):
+    if clause.has("online", "reserve") and not clause.has("info"):
         return "stock"
     if clause.has("health") and not medicines:
         return "health"
@@ -550,6 +572,8 @@ def _from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tu
     """The medicines a clause without a name is about: those last talked about."""
     if clause.has("earlier_one"):
         return tuple(state.get("earlier") or focus)[:1]
+    if clause.has("both") and len(focus) == 1:
+        return tuple([*focus, *state.get("earlier", ())][:2])
     return tuple(focus[:1] if clause.has("asked_about") else focus)
 
 
@@ -574,6 +598,11 @@ def _leaning(
     if medicines and not assumed:
         intent = last.get("intent")
         follows = clause.has("follow", "correction")
+        if state.get("intent") in ("refill_status", "refill") and (follows or len(clause.words) <= SHORT):
+            return Frame("refill_status", 0.9, medicines)  # "and the metformin?"
+        told = state.get("last_branch") or {}
+        if told.get("intent") == "branch" and told.get("place") and clause.medicines:
+            return Frame("stock_place", 0.88, medicines, told["place"], details=details)
         if intent in REPEATABLE and (follows or len(clause.words) <= 5):
             again = Frame.again(last)
             # A bare word that is no known name may as well be nonsense.
@@ -596,6 +625,11 @@ def _leaning(
     return Frame("unknown", 0.4)
 
 
+def _answers_where(kept: Sequence[Frame], frame: Frame) -> bool:
+    ids = [medicine.get("id") for medicine in frame.medicines]
+    return any(k.intent in ("stock", "stock_place") and [m.get("id") for m in k.medicines] == ids for k in kept)
+
+
 def _distilled(frames: Sequence[Frame]) -> list[Frame]:
     """Greetings and remarks fall away beside a real question; the same question twice is one."""
     courtesies = {"greeting", "thanks", "bye", "unknown", "help", "cancelled", "nothing_asked"}
@@ -605,6 +639,8 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
     # What is out of stock is said with its restock date already.
     real = [frame for frame in real if not (frame.intent == "restock" and frame.medicines in stocked)]
     for frame in real or frames[:1]:
+        if frame.assumed and frame.intent == "stock_place" and not frame.place and _answers_where(kept, frame):
+            continue  # "…in Jaffa? if not, where?": the branches are listed anyway
         if all((frame.intent, frame.medicines, frame.place) != (k.intent, k.medicines, k.place) for k in kept):
             kept.append(frame)
     return kept[:3]

@@ -89,7 +89,8 @@ def _described(view: View, medication: Medication, found: StepResult, *, short: 
         if kind in leaflet:
             text = view.of({f"label_{lang}": leaflet[kind].get(lang) for lang in ("en", "he")})
             quoted.append(text)
-            lines.append(view.say(f"leaflet_{kind}", text=text))
+            plain = kind == "dosage" and speaks_of_children(text)
+            lines.append(view.say("leaflet_dosage_any" if plain else f"leaflet_{kind}", text=text))
     if not short and not lines:
         lines.append(view.say("no_leaflet", name=name))
     return Part(
@@ -109,6 +110,11 @@ def _described(view: View, medication: Medication, found: StepResult, *, short: 
         quoted=quoted,
         state=about([medicine_of(facts)]),
     )
+
+
+def speaks_of_children(text: str) -> bool:
+    """Whether a leaflet's text is (also) about children, so that it can't be headed "adults"."""
+    return bool({"children", "child", "infants", "ילדים", "לילדים", "הילד", "תינוקות"} & set(text.lower().replace(":", " ").split()))
 
 
 def said_otherwise(view: View, medication: Medication, facts: Mapping[str, Any]) -> str:
@@ -174,7 +180,8 @@ def section(view: View, frame: Frame) -> Plan:
         if kind in leaflet:
             text = view.of({f"label_{lang}": leaflet[kind].get(lang) for lang in ("en", "he")})
             quoted.append(text)
-            lines.append(view.say("leaflet_says", name=name, section=view.word("section", kind), text=text))
+            key = "leaflet_says_any" if kind == "minimum_age" or speaks_of_children(text) else "leaflet_says"
+            lines.append(view.say(key, name=name, section=view.word("section", kind), text=text))
         else:
             lines.append(view.say("leaflet_silent", name=name, section=view.word("section", kind)))
     return Part(
@@ -292,7 +299,8 @@ def same(view: View, frame: Frame) -> Plan:
         text = view.say(key, a=view.of(first), b=view.of(second), ingredients=listed(shared if any(shared) else bare[0], view.language))
         text = paragraphs(text, bullets([product_line(view, first), product_line(view, second)]))
     else:
-        text = view.say("same_no", a=view.of(first), b=view.of(second), first=contents[0], second=contents[1])
+        inside = [listed(view.ingredients(one.evidence["medication"], one.result["medication"]), view.language) for one in found]
+        text = view.say("same_no", a=view.of(first), b=view.of(second), first=inside[0], second=inside[1])
     known = [medicine_of(first), medicine_of(second)]
     return joined([Part(text)], known, (yield from check_pairs(view, known)))
 

@@ -22,7 +22,10 @@ from inventory.models import Medication
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from stores.places import PlaceMention, places_in
 
-_ASKS_AGAIN: Final = r"\s+and\s+(?=(?:do|does|is|are|can|could|how|what|whats|where|wheres|when|which|will)\s)"
+_ASKS_AGAIN: Final = (
+    r"\s+and\s+(?=(?:do|does|is|are|can|could|how|what|whats|where|wheres|when|which|will|if|whether)\s)"
+    r"|\s+(?=ו(?:איפה|מתי|כמה|האם|אם\sצריך)\b)"
+)
 _CLAUSE: Final = re.compile(rf"{_ASKS_AGAIN}|(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)")
 _UNITS: Final = frozenset({"mg", "mcg", "g", "ml", "gr", "מג", "מקג", "גרמ", "מל", "מיליגרמ", "מיקרוגרמ"})
 # Also a malformed one: it is answered like any other, so that nobody learns which addresses exist.
@@ -263,12 +266,19 @@ def _categories_in(clause: Clause) -> list[str]:
     return called or [text for key, text in purposes.items() if key in found][:1]
 
 
+_HEADS: Final = frozenset({"משהו", "כדור", "כדורימ", "תרופה", "תרופות", "טבליות", "דבר"})
+
+
 def _purposes(clause: Clause) -> dict[str, str]:
     """What "anything for heartburn" may be called as a category: "heartburn medicine"."""
     found: dict[str, str] = {}
     if not clause.has("stock", "list"):
         return found
-    for place, word in enumerate(clause.words[:-1]):
+    for place, word in enumerate(clause.words):
+        if word[0] == "ל" and len(word) > SHORTEST_NAME and place and clause.words[place - 1] in _HEADS:
+            found[compact(f"תרופות {word}")] = f"תרופות {word}"
+        if word == "נגד" and place + 1 < len(clause.words):
+            found[compact(f"תרופות ל{clause.words[place + 1]}")] = f"תרופות ל{clause.words[place + 1]}"
         if word not in ("for", "against"):
             continue
         rest = [other for other in clause.words[place + 1 :] if other not in ("a", "an", "my", "the")]

@@ -30,7 +30,7 @@ MOST_LISTED = 10
 
 def stock(view: View, frame: Frame) -> Plan:
     """Whether a product is in stock (S0 flow B): the default store first, then the branches."""
-    if frame.details.get("strengths") or frame.details.get("forms"):
+    if len(frame.medicines) < 2 and (frame.details.get("strengths") or frame.details.get("forms")):
         return (yield from by_form(view, frame))
     parts, known = [], []
     alone = len(frame.medicines) == 1
@@ -110,6 +110,12 @@ def none_there(view: View, name: str, level: StepResult) -> str:
     return view.say("out_of_stock_at", name=name, store=view.of(store))
 
 
+def stocked_at(view: View, name: str, store: Mapping[str, Any], quantity: int, *, low: bool) -> str:
+    """In stock at a branch or in the online store."""
+    key = "in_stock_online" if store.get("kind") == "online" else "in_stock_at"
+    return view.count(f"{key}_low" if low else key, quantity, name=name, store=view.of(store))
+
+
 def restock_line(view: View, day: str | None) -> str:
     """The restock date in words, when there is one."""
     return view.say("restock", date=view.date(day)) if day else ""
@@ -163,7 +169,7 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
     if requested and requested["quantity"]:
         quantity = int(requested["quantity"])
         low = quantity <= LOW or requested.get("low")
-        text = view.count("in_stock_at_low" if low else "in_stock_at", quantity, name=name, store=view.of(requested))
+        text = stocked_at(view, name, requested, quantity, low=bool(low))
         open_line = f"{view.of(requested)}: {open_words(view, requested)}" if frame.details.get("open") else ""
         others = _branches(view, frame, stores, result) if frame.details.get("all_stores") and stores else ""
         return Part(
@@ -174,7 +180,8 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
         )
     heads = []
     if requested:
-        heads.append(view.say("out_of_stock_at", name=name, store=view.of(requested)))
+        online_store = requested.get("kind") == "online"
+        heads.append(view.say("out_of_stock_online" if online_store else "out_of_stock_at", name=name, store=view.of(requested)))
         heads.append(restock_line(view, requested.get("restock_on")))
     elif evidence.get("place") == "city" and stores:
         heads.append(view.say("branches_city", name=name, city=view.of(evidence, "city")))
@@ -188,23 +195,24 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
         body = _branches(view, frame, stores, result)
     else:
         body = view.say("branches_none") if requested else ""
-    online = ""
+    online, eta = "", None
     if not stocked and further:
         # No branch has it: the default store, which is no branch, may.
         [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
         inventory = level.result.get("inventory", {}) if level.ok else {}
-        store = level.evidence.get("store") or {}
+        store, eta = level.evidence.get("store") or {}, inventory.get("restock_eta")
         if inventory.get("in_stock") and store:
             quantity = int(inventory["qty"])
-            online = view.count("in_stock_at_low" if quantity <= LOW else "in_stock_at", quantity, name=name, store=view.of(store))
+            online = stocked_at(view, name, store, quantity, low=quantity <= LOW)
     if not stocked and not requested and evidence.get("place") != "city":
         heads.append(view.say("branches_none" if online else "out_of_stock", name=name))
+        heads.append("" if online else restock_line(view, eta))
     body = paragraphs(body, online)
     same = Part("")
     if further and (requested or not (stocked or online)):
         same = yield from equivalents_of(view, mine)
     return Part(
-        paragraphs(said, " ".join(head for head in heads if head), body, note, same.text, as_of(view) if stocked else ""),
+        paragraphs(said, " ".join(head for head in heads if head), body, note, same.text, reservation(view, frame), as_of(view) if stocked else ""),
         cards=[*([stock_card(view, facts, stores)] if stores else []), *same.cards],
         suggestions=chips,
         state=state | ({"shown": same.state["shown"]} if same.state.get("shown") else {}),
@@ -304,14 +312,20 @@ def _search(view: View, frame: Frame, query: str, *, called: str = "", is_catego
     totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
     if is_category:
         facts.sort(key=lambda row: view.of(row))
-    head = "" if is_category or any(_as_asked(row, frame) for row in facts) else view.say("other_form", query=called or query)
+    head = "" if is_category or any(_as_asked(row, frame) for row in facts) else view.say("other_form")
+    meant = next((row for row in facts if row["id"] == frame.medicines[0].get("id")), None) if frame.medicines else None
+    if meant and not is_category:
+        # Other products only when they hold the same: Acamol 500 mg is not codeine with paracetamol.
+        facts = [row for row in facts if row.get("generic_en") == meant.get("generic_en")]
     if len(facts) == 1 and not is_category:
         part = yield from _single(view, frame, facts[0], totals)
         part.text = paragraphs(head, part.text)
         return part
     shown = facts[:MOST_LISTED]
     lines = [f"{product_line(view, row)} – {rx_tag(view, row)}, {_total(view, row, totals)}" for row in shown]
-    name = view.say("category_head", category=query) if is_category else head or view.say("matches_head", query=called or query)
+    # The category's own name: not all that is listed under it need be what the customer called it ("NSAIDs").
+    called = (view.of(facts[0], "category") or query) if is_category else called
+    name = view.say("category_head", category=called) if is_category else head or view.say("matches_head", query=called or query)
     more = view.say("more_exist") if len(facts) > len(shown) or result.evidence.get("more") else ""
     foot = view.say("category_note") if is_category else view.say("matches_ask")
     options = [option_of(row) for row in shown]
@@ -369,7 +383,10 @@ def equivalents_of(
     name = view.name(medication)
     if not result.ok:
         key = "no_equivalents" if result.code == "NO_EQUIVALENTS_FOUND" else "data_error"
-        return Part(view.say(key, name=name) if key == "no_equivalents" else view.say(key), state=about([medication]))
+        facts_of = result.evidence.get("medication") or {}
+        decides = view.say("pharmacist_only", name=name) if facts_of.get("substitution") == "pharmacist_only" else ""
+        text = view.say(key, name=name) if key == "no_equivalents" else view.say(key)
+        return Part(paragraphs(text, decides), state=about([medication]))
     totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
     facts = list(result.evidence["equivalents"])
     head = view.say("equivalents_head", name=name)

@@ -131,7 +131,7 @@ def branch(view: View, frame: Frame) -> Plan:
 def _branch_line(view: View, frame: Frame, store: Mapping[str, Any]) -> str:
     name = apart(view.of(store), view.language)
     if store.get("kind") == "online":
-        return f"{name}: {view.say('online_hours')}"
+        return view.say("online_hours")
     day = frame.details.get("day")
     if frame.details.get("tomorrow"):
         day = _WEEK[(view.turn.now.weekday() + 1) % 7]
