@@ -140,6 +140,8 @@ def _event(sentence: Sentence, hit: Span) -> bool:
 
 def _stated(sentence: Sentence, hit: Span) -> bool:
     """A wish or plan: it counts however it is wrapped, unless denied or asked about as a leaflet's subject."""
+    if sentence.has("gripe") and not sentence.has("deadly_wish"):
+        return False  # "I can't take it anymore, your site is so slow"
     return not _negated(sentence, hit) and not (
         sentence.has("suicide_topic") and _about_a_subject(sentence, hit, anywhere=True)
     )
@@ -158,18 +160,18 @@ _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.POISONING, "child_swallowed", _event, ()),
     (Emergency.POISONING, "caustic_event", _event, ()),
     (Emergency.POISONING, "poisoned", _current, ("food",)),
-    (Emergency.SELF_HARM, "suicide_intent", _stated, ("recovered",)),
+    (Emergency.SELF_HARM, "suicide_intent", _stated, ("recovered", "boredom")),
     (Emergency.SELF_HARM, "lethal", _always, ("lethal_not",)),
     (Emergency.MEDICAL, "no_breath", _alive, ("nose", "joke")),
     (Emergency.MEDICAL, "breath_topic", _condition, ("nose", "joke")),
     (Emergency.MEDICAL, "unconscious", _alive, ("ago", "joke")),
     (Emergency.MEDICAL, "fit", _current, ("harmless_fit",)),
     (Emergency.MEDICAL, "seizing", _alive, ("ago",)),
-    (Emergency.MEDICAL, "chest_pain", _condition, ()),
+    (Emergency.MEDICAL, "chest_pain", _current, ()),
     (Emergency.MEDICAL, "allergic", _condition, ("ago",)),
     (Emergency.MEDICAL, "used_epipen", _event, ("ago",)),
     (Emergency.MEDICAL, "attack_now", _current, ("joke",)),
-    (Emergency.MEDICAL, "stroke_sign", _condition, ("ago",)),
+    (Emergency.MEDICAL, "stroke_sign", _condition, ("ago", "talk_to")),
     (Emergency.MEDICAL, "severe_bleeding", _condition, ()),
     (Emergency.MEDICAL, "ambulance", _state, ()),
     (Emergency.MEDICAL, "dying", _state, ("not_dying",)),

@@ -52,7 +52,7 @@ def _asks_push(s: Sentence) -> bool:
 
 def _asks_dose(s: Sentence, *, measured: bool) -> bool:
     """How much for somebody: a named person, a weight or an age, or "should I"; a label's dosage is a fact."""
-    if s.has("more_than_label") and s.has("may_i", "should_explicit") or s.has("units_for"):
+    if (s.has("more_than_label") and s.has("may_i", "should_explicit")) or s.has("units_for"):
         return True
     if s.has("leaflet"):
         return False
@@ -111,7 +111,6 @@ def _asks_advice(s: Sentence, *, own: bool) -> bool:
 
 def _complains(sentences: Sequence[Sentence]) -> bool:
     facts = (
-        "stock",
         "process",
         "leaflet",
         "topic",
@@ -125,7 +124,7 @@ def _complains(sentences: Sequence[Sentence]) -> bool:
     return (
         sum(len(s.words) for s in sentences) <= _COMPLAINT_ONLY
         and any(s.has("i_have") and s.has("complaint") for s in sentences)
-        and not any(s.has(*facts) for s in sentences)
+        and not any(_asks_stock(s) or s.has(*facts) for s in sentences)
     )
 
 
@@ -179,7 +178,7 @@ def _excused(s: Sentence, rule: str, hit: Span) -> bool:
     if any(since <= a < start for a, _ in s.spans("refusal")):
         return True
     if rule == "safe_claim":
-        return any(a <= start and end <= b or a < start <= b for a, b in s.spans("out_safe_no"))
+        return any((a <= start and end <= b) or a < start <= b for a, b in s.spans("out_safe_no"))
     if rule == "diagnosis" and any(end <= a <= end + 1 for a, _ in s.spans("product_form")):
         return True  # "this is a cough syrup"
     if rule == "advice" and any(start < a <= end + _PROFESSIONAL_REACH for a, _ in s.spans("professional")):

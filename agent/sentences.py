@@ -232,7 +232,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "totals_head": ("{name}:", "{name}:"),
     "matches_head": ("These match “{query}”:", "אלה מתאימים ל”{query}“:"),
     "matches_ask": ("Which one do you mean?", "לאיזה מהם התכוונתם?"),
-    "category_none": ("We list nothing under “{category}”.", "אין ברשימה שלנו תכשירים תחת ”{category}“."),
+    "category_none": ("We list nothing of that kind.", "אין ברשימה שלנו תכשירים מהסוג הזה."),
     "other_form": ("We don't list it in that form or strength. What we list:", "בצורה או בחוזק האלה הוא אינו ברשימה שלנו. מה שיש ברשימה:"),
     "category_head": ("Listed with us under “{category}”:", "רשומים אצלנו תחת ”{category}“:"),
     "category_note": (
@@ -353,6 +353,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Would you like to check the refill status for any of these?",
         "לבדוק אם אפשר לנפק אחד מהם?",
     ),
+    "prescriptions_ask_one": ("Would you like to check whether it can be refilled?", "לבדוק אם אפשר לנפק אותו?"),
     "refill_yes": ("Yes, your {name} prescription is eligible for refill.", "כן, ניתן לנפק את המרשם ל{name}."),
     "refill_note": (
         "Note: {name} requires a valid prescription. Please ensure your prescription is current before requesting a refill.",
@@ -631,6 +632,11 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "thu": ("Thursday", "יום חמישי"),
         "fri": ("Friday", "יום שישי"),
         "sat": ("Saturday", "שבת"),
+    },
+    "level": {
+        "avoid": ("not to be taken together", "אין ליטול יחד"),
+        "caution": ("caution", "נדרשת זהירות"),
+        "same": ("same active ingredient", "אותו חומר פעיל"),
     },
     "status": {
         "active": ("active", "פעיל"),

@@ -120,6 +120,8 @@ def error_text(code: str, language: str, *, tries_left: int | None = None) -> st
 def tool_label(name: str, arguments: Mapping[str, Any], language: Language) -> str:
     """What a customer reads while a tool runs."""
     query = str(arguments.get("medication_name") or arguments.get("medication_query") or arguments.get("query") or "")
+    if query.startswith("med-"):
+        query = ""  # a number of ours tells a customer nothing
     place = str(arguments.get("store_query") or "")
     if name == "check_stock" and place:
         return say("doing_check_stock_in", language, place=place[:60])

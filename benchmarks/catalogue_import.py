@@ -56,7 +56,7 @@ def measure(own: Databases) -> list[dict[str, Any]]:
         seconds.append(taken)
         count = sum(len(values) for _columns, values in rows.values())
         raw.append(_inserted(own, rows, f"raw_{pair}"))
-    best = {stage: median(one[stage] for one in stages) for stage in ("check", "write", "index")}
+    middle = {stage: median(one[stage] for one in stages) for stage in ("check", "write", "index")}
     common = {"database": own.vendor, "file": file.partition(" (")[0], "rows": count}
     driver = "executemany" if own.vendor == "sqlite" else "COPY"
     return [
@@ -66,7 +66,7 @@ def measure(own: Databases) -> list[dict[str, Any]]:
             "seconds": median(seconds),
             "rows/s": count / median(seconds),
             "× raw": ratio(seconds, raw),
-            **best,
+            **middle,
         },
         {**common, "what": f"raw {driver}", "seconds": median(raw), "rows/s": count / median(raw)},
     ]

@@ -149,7 +149,8 @@ def _watch(meter: Meter) -> None:
 
     def executed(execute: Any, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:
         result = execute(sql, params, many, context)
-        if meter.running:
+        # SQLite's BEGIN comes this way and PostgreSQL's does not.
+        if meter.running and not str(sql).startswith("BEGIN"):
             meter.counts["queries"] += 1
             if str(sql).lstrip().startswith(("INSERT", "UPDATE", "DELETE")):
                 if context["connection"].in_atomic_block:

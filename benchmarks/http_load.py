@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle, islice
+from pathlib import Path
 
 from benchmarks.databases import ROOT
 
@@ -18,10 +20,27 @@ CONNECTIONS = 16
 
 @dataclass(frozen=True)
 class Sample:
-    """What one round of requests took: requests per second, and each request's milliseconds."""
+    """What one round of requests took: requests per second, the server's CPU per request, each one's milliseconds."""
 
     per_second: float
+    cpu: float | None
     milliseconds: list[float]
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that was started here."""
+
+    port: int
+    pid: int
+
+    def cpu(self) -> float | None:
+        """Return the CPU seconds that it has used so far, where the system tells (Linux)."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return None
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def request_bytes(path: str, body: object, *, key: str = "") -> bytes:
@@ -32,12 +51,16 @@ def request_bytes(path: str, body: object, *, key: str = "") -> bytes:
     return head.encode() + b"\r\n" + content
 
 
-def load(port: int, requests: Sequence[bytes], count: int) -> Sample:
+def load(server: Server, requests: Sequence[bytes], count: int) -> Sample:
     """Send so many of the requests in turn over all connections; any answer but 200 ends the measurement."""
-    return asyncio.run(_load(port, list(islice(cycle(requests), count))))
+    before = server.cpu()
+    seconds, taken = asyncio.run(_load(server.port, list(islice(cycle(requests), count))))
+    after = server.cpu()
+    cpu = None if before is None or after is None else (after - before) * 1000 / count
+    return Sample(count / seconds, cpu, taken)
 
 
-async def _load(port: int, requests: list[bytes]) -> Sample:
+async def _load(port: int, requests: list[bytes]) -> tuple[float, list[float]]:
     waiting = iter(requests)
     taken: list[float] = []
     pairs = [await asyncio.open_connection("127.0.0.1", port) for _ in range(CONNECTIONS)]
@@ -58,12 +81,12 @@ async def _load(port: int, requests: list[bytes]) -> Sample:
     seconds = time.perf_counter() - began
     for _reader, writer in pairs:
         writer.close()
-    return Sample(len(requests) / seconds, taken)
+    return seconds, taken
 
 
 @contextmanager
-def served(server: str, application: str, env: dict[str, str]) -> Iterator[int]:
-    """Serve an application with daphne or uvicorn, one process, and give its port."""
+def served(server: str, application: str, env: dict[str, str]) -> Iterator[Server]:
+    """Serve an application with daphne or uvicorn, one process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -75,7 +98,7 @@ def served(server: str, application: str, env: dict[str, str]) -> Iterator[int]:
     process = subprocess.Popen([sys.executable, "-m", *commands[server]], cwd=ROOT, env=env)
     try:
         _wait(port, process)
-        yield port
+        yield Server(port, process.pid)
     finally:
         process.terminate()
         try:

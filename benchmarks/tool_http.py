@@ -4,12 +4,13 @@ import os
 import random
 import time
 from contextlib import ExitStack
+from statistics import median
 from typing import Any
 
 import psycopg
 
 from benchmarks.databases import POSTGRES, Databases
-from benchmarks.http_load import CONNECTIONS, Sample, load, request_bytes, served
+from benchmarks.http_load import CONNECTIONS, Sample, Server, load, request_bytes, served
 from benchmarks.measure import SEED, percentile, ratio
 
 TITLE = f"A tool over HTTP, {CONNECTIONS} connections, one process"
@@ -17,6 +18,7 @@ NOTES = (
     "Baselines, in the same run: `DRF plain` is REST framework on its defaults, unauthenticated, without a query;",
     "`DRF fetch` also fetches one row by its key, on Django's default connection handling.",
     "× plain, × fetch: our requests/s over theirs, median of the alternating pairs. p50, p99: milliseconds.",
+    "CPU ms: the server process's per request (that of the client and of PostgreSQL not in it), which a busy machine disturbs least.",
     "Sessions: new PostgreSQL sessions in 200 requests.",
 )
 ROUNDS, REQUESTS, WARM, COUNTED = 5, 120, 100, 200
@@ -76,15 +78,15 @@ def _server(server: str, requests: dict[str, list[bytes]], own: Databases) -> li
     with ExitStack() as stack:
         ours = stack.enter_context(served(server, "pharmacy_site.asgi:application", env))
         other = stack.enter_context(served(server, "benchmarks.plain_drf:application", baseline))
-        ports = {view: other if view in (PLAIN, FETCH) else ours for view in requests}
+        servers = {view: other if view in (PLAIN, FETCH) else ours for view in requests}
         for view in requests:
-            load(ports[view], requests[view], WARM)
+            load(servers[view], requests[view], WARM)
         samples: dict[str, list[Sample]] = {view: [] for view in requests}
         for turn in range(ROUNDS):
             order = list(requests) if turn % 2 == 0 else list(reversed(requests))
             for view in order:
-                samples[view].append(load(ports[view], requests[view], REQUESTS))
-        sessions = {view: _sessions(own, ports[view], requests[view]) for view in requests}
+                samples[view].append(load(servers[view], requests[view], REQUESTS))
+        sessions = {view: _sessions(own, servers[view], requests[view]) for view in requests}
     speed = {view: [sample.per_second for sample in taken] for view, taken in samples.items()}
     rows = []
     for view, taken in samples.items():
@@ -94,9 +96,10 @@ def _server(server: str, requests: dict[str, list[bytes]], own: Databases) -> li
                 "database": own.vendor,
                 "server": server,
                 "view": view,
-                "requests/s": sorted(speed[view])[ROUNDS // 2],
+                "requests/s": median(speed[view]),
                 "p50": percentile(milliseconds, 0.5),
                 "p99": percentile(milliseconds, 0.99),
+                "CPU ms": _median([sample.cpu for sample in taken if sample.cpu is not None]),
                 "× plain": ratio(speed[view], speed[PLAIN]),
                 "× fetch": ratio(speed[view], speed[FETCH]),
                 "sessions": sessions[view],
@@ -105,7 +108,11 @@ def _server(server: str, requests: dict[str, list[bytes]], own: Databases) -> li
     return rows
 
 
-def _sessions(own: Databases, port: int, requests: list[bytes]) -> int | None:
+def _median(values: list[float]) -> float | None:
+    return median(values) if values else None
+
+
+def _sessions(own: Databases, server: Server, requests: list[bytes]) -> int | None:
     """Return how many sessions the database began while so many requests were answered."""
     if own.vendor != "postgresql":
         return None
@@ -120,5 +127,5 @@ def _sessions(own: Databases, port: int, requests: list[bytes]) -> int | None:
             return int(row[0]) if row else 0
 
         before = begun()
-        load(port, requests, COUNTED)
+        load(server, requests, COUNTED)
         return begun() - before

@@ -107,8 +107,10 @@ def medication_resolve(query: str, *, ingredients: bool = False) -> Resolved:
 
     Exact name, exact alias, the same without Hebrew prefix letters, then part of a name or alias; with `ingredients`,
     exact ingredient before the parts. A suggestion label counts as exact. Products that no store carries give way to
-    a carried product that is called exactly so in another way. At most four queries.
+    a carried product that is called exactly so in another way; "med-2" is exact. At most four queries.
     """
+    if query.startswith("med-"):
+        return Resolved(medication_get(query), "name", whole_word=True)
     readings = _readings(query)
     matches = exact_matches([*readings, *_label_bases(query)], keep=_KEEP)
     kinds = WHOLE_NAMES if ingredients else _BY_NAME

@@ -206,6 +206,18 @@ MEDICAL = [
     "زوجي فاقد الوعي",
     "ابي عنده نوبة قلبية",
     "صدري يوجعني",
+    "הקאתי עכשיו דם",
+    "he was electrocuted by the toaster",
+    "הפנים של אבא נפלו בצד אחד",
+    "lots of blood coming out after the tooth extraction and its not stopping",
+    "our baby has a high fever and had a convulsion just now",
+    "the cut is so deep i can see bone and blood keeps coming",
+    "زوجتي لا تتنفس جيدا وشفاهها زرقاء",
+    "suddenly cannot see out of my right eye",
+    "נחש הכיש את הבן שלי",
+    "أمي لا تستطيع تحريك يدها وكلامها غير واضح",
+    "my grandpa is on the floor and we cannot wake him up",
+    "у мамы отнялась правая рука и речь невнятная",
 ]
 
 POISONING = [
@@ -309,6 +321,15 @@ POISONING = [
     "передозировка",
     "сын проглотил таблетки",
     "طفلي شرب كلور",
+    "ניתז לי חומר הדברה לעיניים",
+    "found my teen with empty blister packs beside the bed",
+    "daughter chewed a fentanyl patch",
+    "ابني شرب دواء جده",
+    "שאפנו גז מהתנור ויש לנו סחרחורת",
+    "ребёнок съел таблетки бабушки",
+    "my cousin drank methanol",
+    "סבתא שתתה בטעות אקונומיקה מהכוס",
+    "לקח לפחות עשרים ליריקות והוא ישנוני",
 ]
 
 SELF_HARM = [
@@ -411,6 +432,15 @@ SELF_HARM = [
     "не хочу жить",
     "думаю о самоубийстве",
     "افكر في الانتحار",
+    "הבעל שלי מאיים שיירה בעצמו",
+    "no one would even notice if i was gone",
+    "אני לא רוצה להתקיים יותר",
+    "הבת שלי אומרת שאין לה סיבה לחיות",
+    "he slit his wrists",
+    "my teenager swallowed pills on purpose",
+    "сын сказал что повесится",
+    "אני שונאת את החיים שלי ורוצה לגמור עם זה",
+    "מתה כבר לגמור עם החיים האלה",
 ]
 
 EXTRA_DOSE = [
@@ -474,6 +504,14 @@ EXTRA_DOSE = [
     "לקחתי בטעות את הכדורים של בעלי",
     "הזרקתי אינסולין פעמיים",
     "случайно принял двойную дозу",
+    "my mum took tuesday's pills on monday as well",
+    "перепутала таблетки и дала ребёнку не те",
+    "أبي أخذ حبة الضغط مرتين اليوم",
+    "לקחתי שוב את הגלולה אחרי שעה בטעות",
+    "أمي أخذت حبتين بدل حبة",
+    "I put two patches on instead of one",
+    "took my concerta two times this morning",
+    "муж случайно вколол инсулин дважды",
 ]
 
 BENIGN = [
@@ -726,6 +764,28 @@ BENIGN = [
     "هل عندكم باراسيتامول",
     "how to take it twice a day",
     "should I take it again if I vomit",
+    "the price nearly gave me a stroke haha",
+    "morning after pill price",
+    "פרכוסים הם תופעת לוואי של טרמדול?",
+    "my laptop died, can you repeat that",
+    "נכוויתי קצת בלשון מקפה, יש ג'ל?",
+    "my migraine is murdering me, excedrin in stock?",
+    "לא מקבל את הקוד",
+    "i can't get my code",
+    "דחוף: יש ריטלין בחיפה?",
+    "the bottle arrived empty",
+    "lice killing shampoo",
+    "can penicillin cause anaphylaxis",
+    "המשאף הכחול זה ונטולין?",
+    "هل الدواء يحتاج وصفة",
+    "what if my child misses a dose according to the leaflet",
+    "מה מצב הניפוק שלי",
+    "does clopidogrel cause bleeding",
+    "ספר על התקפי לב",
+    "wheezing a bit lately, is my ventolin refill ready",
+    "blood sugar test strips in stock?",
+    "בבקשה עזרה, לא מצליח להתחבר",
+    "is there a tablet version of the syrup",
 ]
 
 

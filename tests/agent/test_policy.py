@@ -1,8 +1,15 @@
 """What a customer may be answered, and what an answer may say."""
 
-import pytest
+import re
+from pathlib import Path
 
+import pytest
+import yaml
+from django.conf import settings
+
+from agent.lexicon import Lexicon
 from agent.policy import InputVerdict, check_input, check_output
+from agent.sentences import PLURALS, SENTENCES
 
 ANSWER = [
     "is it safe in pregnancy according to the leaflet",
@@ -240,6 +247,15 @@ ANSWER = [
     "האם לוסק ואומפרזול זה אותו הדבר?",
     "נשאר לי ניפוק?",
     "מתי צריך לקחת את זה?",
+    "what's the dosage of acamol on the label",
+    "מתי אפשר ניפוק הבא",
+    "תן לי את הטלפון של הסניף",
+    "צריך להגיע פיזית?",
+    "מה המינון למבוגר בעלון",
+    "do you have it without sugar",
+    "יש בצורת נוזל?",
+    "אזהרות על האריזה",
+    "מה כדור האלרגיה הכי זול",
 ]
 ADVICE = [
     "should I take it for my headache?",
@@ -443,6 +459,16 @@ DECLINED = [
     "זה מסוכן לי?",
     "יכול להיות שיש לי קורונה?",
     "what's causing my dizziness?",
+    "כדאי ללכת למיון עם זה?",
+    "מה טוב לאף סתום",
+    "if you were my pharmacist, what would you suggest",
+    "what antibiotic do i need",
+    "תגיד לי אם הכדור הזה מתאים לי",
+    "as my doctor tell me what to take",
+    "do i need the bigger dose",
+    "מה הכי חזק לכאבי מחזור",
+    "תבחר בשבילי זירטק או קלריטין",
+    "כדאי לי לקחת פרוביוטיקה עם האנטיביוטיקה",
 ]
 SENT = [
     ("en", "Advil 200 mg is in stock at the Jaffa branch: 12 packs as of 10:00."),
@@ -526,6 +552,20 @@ STOPPED = [
     ("en", "diagnosis", "It's probably just a cold."),
     ("en", "push", "Hurry, limited time offer"),
     ("en", "advice", "Nurofen would be good for your headache."),
+    ("he", "safe_claim", "זה בטוח עבורך."),
+    ("en", "dose_for_person", "Take one tablet twice a day."),
+    ("he", "push", "שווה לקנות חבילה כפולה."),
+    ("en", "safe_claim", "They are safe to take together."),
+    ("en", "dose_for_person", "Give your son 7.5 ml every 8 hours."),
+    ("he", "advice", "התרופה הזאת מתאימה לך."),
+    ("en", "advice", "Try paracetamol first."),
+    ("en", "advice", "That medicine is right for you."),
+    ("en", "markup", "![img](http://x)"),
+    ("en", "diagnosis", "This is an allergic rash."),
+    ("en", "comparison", "Acamol is safer than Nurofen."),
+    ("he", "dose_for_person", 'תיתן לילד 7.5 מ"ל כל 8 שעות.'),
+    ("he", "safe_claim", "בטוח להשתמש בזה בהיריון."),
+    ("en", "comparison", "Nurofen is more effective than Acamol."),
 ]
 
 
@@ -573,3 +613,57 @@ def test_a_quoted_leaflet_may_say_what_the_answer_may_not() -> None:
 
 def test_markup_is_stopped_even_inside_a_quote() -> None:
     assert check_output("<b>x</b>", "en", quoted=["<b>x</b>"]) == ["markup"]
+
+
+def _own_sentences() -> list[tuple[str, str]]:
+    """Return every template of the assistant in both languages, its blanks filled as in a real answer."""
+    filled = {
+        "name": ("Ibuprofen", "איבופרופן"),
+        "names": ("Ibuprofen and Aspirin", "איבופרופן ואספירין"),
+        "store": ("Jaffa, Tel Aviv", "יפו, תל אביב"),
+        "strength": ("200 mg", 'מ"ג 200'),
+        "date": ("15 January", "15 בינואר"),
+        "form": ("tablet", "טבלייה"),
+    }
+    rows = []
+    for key, sides in [*SENTENCES.items(), *PLURALS.items()]:
+        if key.startswith("emergency_"):  # sent before the check
+            continue
+        for side, lang in enumerate(("en", "he")):
+            forms = [sides[side]] if isinstance(sides[side], str) else [*sides[side]]
+            for form in forms:
+                text = re.sub(
+                    r"\{(\w+)[^}]*\}", lambda m, s=side: filled.get(m[1], ("25", "25"))[s], str(form)
+                )  # type: ignore[misc]
+                rows.append((lang, text))
+    return rows
+
+
+@pytest.mark.parametrize(("lang", "text"), _own_sentences())
+def test_the_assistants_own_sentences_pass(lang: str, text: str) -> None:
+    assert check_output(text, lang) == []
+
+
+def test_a_list_of_equivalents_passes() -> None:
+    text = (
+        "Nurofen is out of stock at Ramat Aviv, Tel Aviv. Products with the same active ingredients, strength and form "
+        "as Nurofen:\n1. IbuTabs, tablet 200 mg – 25 units\n2. Advil, tablet 200 mg – 12 units"
+    )
+    assert check_output(text, "en") == []
+
+
+def test_every_leaflet_text_may_be_quoted() -> None:
+    heads = {"en": "According to the leaflet (adults): ", "he": "לפי העלון (מבוגרים): "}
+    catalogue = Path(settings.BASE_DIR) / "fixtures" / "demo" / "medications.yaml"
+    seen = 0
+    for product in yaml.safe_load(catalogue.read_text(encoding="utf-8")):
+        for sides in product["leaflet"].values():
+            for lang, text in sides.items():
+                seen += 1
+                assert check_output(heads[lang] + text, lang, quoted=[text]) == [], text
+    assert seen > 100
+
+
+def test_a_phrase_that_yaml_does_not_read_as_text_is_refused() -> None:
+    with pytest.raises(ValueError, match="must be text"):
+        Lexicon({"dose": [None]})  # type: ignore[list-item]

@@ -20,17 +20,17 @@ from pharmacy_site.lib.text import language_of
 PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "info": facts.info,
     "section": facts.section,
-    "detail": facts.detail,
+    "detail": facts.each(facts.detail),
     "rx": facts.rx,
-    "price": facts.price,
+    "price": facts.each(facts.price),
     "insurance": facts.insurance,
     "same": facts.same,
     "interaction": facts.interaction,
     "stock": supply.stock,
     "stock_place": supply.stock_place,
     "list": supply.category,
-    "equivalent": supply.equivalents,
-    "restock": supply.restock,
+    "equivalent": facts.each(supply.equivalents),
+    "restock": facts.each(supply.restock),
     "hours": talk.branch,
     "branch": talk.branch,
     "person": talk.person,
@@ -200,13 +200,14 @@ def _reply(work: Understood, turn: Turn) -> Reply:
         state["intent"] = frame.intent
         if frame.place:
             state["place"] = dict(frame.place)
-    ids = [medicine.get("id") for medicine in state.get("focus", ())]
+    state["focus"] = _named(state.get("focus", ()), [*_medicines(work), *before])
+    ids = [medicine.get("id") for medicine in state["focus"]]
     if before and [medicine.get("id") for medicine in before] != ids:
         state["earlier"] = before
     cards = [card for part in work.parts for card in part.cards]
     chips = list(dict.fromkeys(chip for part in work.parts for chip in part.suggestions))
     return Reply(
-        text=paragraphs(*(part.text for part in work.parts)),
+        text=paragraphs(*dict.fromkeys(part.text for part in work.parts)),
         language=work.view.language,
         state={key: value for key, value in state.items() if value not in (None, "", [])},
         cards=cards[:4],
@@ -215,6 +216,11 @@ def _reply(work: Understood, turn: Turn) -> Reply:
     )
 
 
-def without_advice(turn: Turn, verdict: str) -> Turn:
-    """The turn as the model sees it when policy refused the request for advice in it."""
-    return replace(turn, refused=verdict)
+def _medicines(work: Understood) -> list[Mapping[str, Any]]:
+    return [medicine for frame in work.frames for medicine in frame.medicines]
+
+
+def _named(focus: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The medicines talked about, still called as they were chosen: names of a large catalogue repeat."""
+    names = {medicine["id"]: medicine["name"] for medicine in known if "id" in medicine and "name" in medicine}
+    return [{**medicine, **({"name": names[medicine["id"]]} if medicine.get("id") in names else {})} for medicine in focus]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from agent.llm.offline.recognise import Clause, Medicine, Message, Unknown
+from pharmacy_site.lib.text import fold
 from stores.places import CityPlace, PlaceMention, StorePlace
 
 SURE: Final = 0.85
@@ -42,6 +43,7 @@ class Frame:
     sections: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     assumed: bool = False  # the medicine comes from the conversation, so the answer names it
+    bare: bool = False  # a name alone, which the next clause may ask about
 
     def kept(self) -> dict[str, Any]:
         """The frame as the conversation's state keeps it."""
@@ -84,16 +86,34 @@ def decide(message: Message, state: Mapping[str, Any], *, verified: bool) -> Dec
     frames: list[Frame] = []
     focus = list(state.get("focus", ()))
     whole = _joined(message)
+    whose = any(clause.has("other_person") for clause in message.clauses)
     for clause in [whole] if whole else message.clauses:
         frame = _clause_frame(clause, state, focus, frames, verified=verified)
         if frame is None:
             continue
+        if whose and frame.intent in ("prescriptions", "refill", "refill_status", "renew"):
+            frame = replace(frame, details={**frame.details, "other_person": True})
         if frame.medicines:
-            focus = [medicine for medicine in frame.medicines if "id" in medicine] or focus
+            focus = list({medicine["id"]: medicine for medicine in frame.medicines if "id" in medicine}.values()) or focus
         if frame.intent in REPEATABLE:  # "does X need a prescription? and Y?"
             state = {**state, "last": frame.kept()}
+        if frame.intent in ("hours", "branch"):
+            state = {**state, "last_branch": frame.kept()}
         frames.append(frame)
-    return Decision(tuple(_distilled(frames)))
+    kept = _distilled(frames)
+    return Decision((*kept, *_together(message, kept)))
+
+
+def _together(message: Message, frames: Sequence[Frame]) -> tuple[Frame, ...]:
+    """The interaction check of medicines that a message names in questions of their own: two or more always get it."""
+    named = [one for clause in message.clauses for one in _medications(clause.medicines) if "id" in one]
+    ids = {one["id"] for one in named}
+    if len(ids) < 2 or not frames:
+        return ()
+    for frame in frames:
+        if frame.intent in ("interaction", "same") or ids <= {medicine.get("id") for medicine in frame.medicines}:
+            return ()
+    return (Frame("interaction", 0.9, tuple({one["id"]: one for one in named}.values())),)
 
 
 def place_kept(mention: PlaceMention) -> dict[str, Any]:
@@ -149,10 +169,9 @@ def _pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping
         chosen = _chosen(clause, options)
         if chosen is not None and not (new_topic and not clause.medicines):
             # Two that are looked at together keep the other one; of two candidates only the chosen one stays.
-            others = waiting.medicines[1:] if waiting.intent in ("interaction", "same") else ()
-            return replace(waiting, medicines=(*others, chosen))
+            return replace(waiting, medicines=(*_others(waiting), chosen))
         if says_yes and len(options) == 1 and not says_no:
-            return replace(waiting, medicines=(options[0],))
+            return replace(waiting, medicines=(*_others(waiting), options[0]))
         if clause.has("both") and len(options) <= 3 and options:
             return replace(waiting, medicines=tuple(options))
         if says_no and not clause.medicines and not new_topic and not clause.unknown:
@@ -174,6 +193,14 @@ def _pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping
         if inner and inner.confidence >= SURE and inner.medicines:
             return inner
     return None
+
+
+def _others(waiting: Frame) -> tuple[Medication, ...]:
+    """The medicines beside the one that was asked back about: two that are looked at together stay together."""
+    if waiting.intent not in ("interaction", "same"):
+        return ()
+    open_one = next((place for place, medicine in enumerate(waiting.medicines) if "id" not in medicine), 0)
+    return (*waiting.medicines[:open_one], *waiting.medicines[open_one + 1 :])
 
 
 def _has_topic(clause: Clause) -> bool:
@@ -254,10 +281,11 @@ def _identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
 def _joined(message: Message) -> Clause | None:
     """A message whose medicines belong together although a stop stands between ("Warfarin. And ibuprofen. Together?")."""
     clauses = message.clauses
-    if len(clauses) > 1 and any(clause.has("strong_interaction") for clause in clauses):
+    asks_stock = any(clause.has("stock", "where", "price") for clause in clauses)
+    if len(clauses) > 1 and any(clause.has("strong_interaction") or (clause.has("taking") and not asks_stock) for clause in clauses):
         named = [medicine for clause in clauses for medicine in clause.medicines]
         if len(named) >= 2 and all(len(clause.medicines) < 2 for clause in clauses):
-            main = next(clause for clause in clauses if clause.has("strong_interaction"))
+            main = next(clause for clause in clauses if clause.has("strong_interaction", "taking"))
             return replace(main, medicines=named)
     return None
 
@@ -267,7 +295,9 @@ def _medications(medicines: Sequence[Medicine], *, distinct: bool = True) -> tup
     found: list[Medication] = []
     for medicine in medicines:
         one: Medication
-        if len(medicine.candidates) == 1:
+        if not medicine.candidates:
+            one = {"query": medicine.text}
+        elif len(medicine.candidates) == 1:
             one = {**medicine.candidates[0], "said": medicine.text}
         else:
             one = {"query": medicine.text, "candidates": [dict(option) for option in medicine.candidates]}
@@ -404,16 +434,26 @@ def _product_frame(
     inside = focus and clause.has("ingredient", "excipients")  # "is there lactose in it?": no name of a product
     if not medicines and len(shown) == 1 and clause.has("that_one"):
         medicines = (shown[0],)
-    about_branch = place is not None and clause.has("has_branch", "branches", "address", "phone", "hours")
-    if not medicines and clause.unknown and not clause.categories and not (place and focus) and not about_branch and not inside:
+    if len(clause.medicines) == 1 and place is None and _within(clause):
+        return Frame("detail", 0.9, medicines, details={**details, "ingredient": True})
+    asks_phone = clause.has("phone") and not clause.has("stock")
+    about_branch = asks_phone or (place is not None and clause.has("has_branch", "branches", "address", "hours"))
+    about_it = bool(focus) and clause.has("it") and clause.has(*SECTIONS)  # "does it have food restrictions?"
+    if not medicines and clause.unknown and not clause.categories and not (place and focus) and not about_branch and not inside and not about_it:
         medicines = ({"query": clause.unknown[0].text},)
         if not _has_topic(clause) and not clause.has("stock", "follow", "it", "correction") and len(clause.words) > 3:
             # A sentence of words that nothing explains and no question that we know: no name.
             return Frame("unknown", 0.4)
-    if clause.medicines and clause.unknown and _joins(clause):
+    listed = [name for name in clause.unknown if _listed_with(clause, name)]
+    if clause.medicines and listed and not (_joins(clause) or clause.has("same")):
+        # "Losartan or lisinopril?": a name that we don't know is answered too.
+        medicines = (*medicines, *({"query": name.text} for name in listed[:2]))
+    if clause.medicines and clause.unknown and (_joins(clause) or clause.has("same")):
         # A name that we don't know counts as well: what can't be assessed is said, never passed over.
         beside = [name for name in clause.unknown if len(medicines) == 1 or _beside(clause, name)]
         medicines = (*medicines, *({"query": name.text} for name in beside[:2]))
+    if len(medicines) == 1 and focus and clause.has("it") and clause.has("allergic_to"):
+        medicines = ()  # "can it be used if you are allergic to X?" is about it
     if place is None and clause.has("there"):
         place = state.get("place")
     intent = _intent(clause, medicines, place, focus)
@@ -432,19 +472,25 @@ def _product_frame(
         return replace(Frame.again(told), place=place or told["place"], details={**told["details"], **details})
     if intent == "stock" and not medicines and not focus and last.get("intent") == "list" and clause.has("list"):
         return Frame.again(last)  # "which ones do you have?"
+    if intent == "branch" and place and focus and clause.has("follow") and last.get("intent") == "stock_place" and not clause.has("phone", "address"):
+        intent = intent if told else "stock_place"  # "what about the Ramat Aviv store?"
     if intent in ("list", "hours", "branch", "health"):
         if intent != "list" and place is None and not clause.has("branches", "all_stores"):
             place = (told or last).get("place")
         return Frame(intent, 0.9, medicines=medicines, place=place, details=details)
     if intent in ("interaction", "same") and len(medicines) == 1:
         details["others"] = [m for m in focus if m.get("id") != medicines[0].get("id")]
-        if intent == "same":
-            medicines = (*medicines, *details["others"][:1])
+        if intent == "same":  # "is it the same as Losec?", which it may be
+            medicines = (*(details["others"][:1] or focus[:1]), *medicines)
     assumed = False
     if not medicines:
         medicines, assumed = _from_talk(clause, state, focus), True
+    if intent == "stock_place" and not medicines and place and not clause.has("it"):
+        return Frame("branch", 0.9, place=place, details=details)  # "the nearest to Herzliya"
     if intent == "stock" and not medicines and details.get("online"):
         return Frame("branch", 0.9, details=details)
+    if intent == "stock" and clause.has("question") and medicines and not clause.without("stock", "weak_stock"):
+        return Frame("ask_what", 0.75, medicines, details=details)
     if intent is None or intent == "place":
         return _leaning(clause, state, medicines, place, before, assumed=assumed, details=details)
     if intent in ("section", "detail") and assumed and not medicines and not clause.asks and not clause.has("it", "info", "leaflet"):
@@ -474,6 +520,28 @@ def _joins(clause: Clause) -> bool:
     return any(all(not (a <= start and end <= b) for a, b in follow) for start, end in clause.cues.spans("interaction"))
 
 
+def _within(clause: Clause) -> bool:
+    """Whether it is asked what is in a product ("יש באוגמנטין פניצילין?"): "there is" right before "in" and its name."""
+    medicine = clause.medicines[0]
+    return (
+        medicine.start > 0
+        and clause.words[medicine.start] == f"ב{fold(medicine.text)}"
+        and clause.words[medicine.start - 1].removeprefix("ש") == "יש"
+        and not clause.has(*SECTIONS)
+    )
+
+
+def _listed_with(clause: Clause, name: Unknown) -> bool:
+    """Whether an unknown name is listed with a known one: "A or B", "A and B"."""
+    for medicine in clause.medicines:
+        first, second = (name, medicine) if name.start < medicine.start else (medicine, name)
+        between = clause.words[first.end : second.start]
+        joined = not between and clause.words[second.start].startswith("ו") and len(clause.words[second.start]) > SHORT
+        if joined or between in (["או"], ["or"], ["and"], ["וגמ"]):
+            return True
+    return False
+
+
 def _beside(clause: Clause, name: Unknown) -> bool:
     """Whether an unknown name stands next to a known one, with at most one word between."""
     return any(name.start - m.end in (0, 1) or m.start - name.end in (0, 1) for m in clause.medicines)
@@ -485,9 +553,13 @@ def _intent(
     """What the cues of a clause ask for, most particular first."""
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
+    if several and clause.has("price"):
+        return "price"
     if clause.has("same") and (several or clause.has("it", "both") and not clause.has("equivalent")) and not clause.has("where"):
         return "same"
     if several and clause.has("strong_interaction", "interaction") and not strong_stock:
+        return "interaction"
+    if several and clause.has("taking") and not strong_stock and not clause.has(*SECTIONS):
         return "interaction"
     if clause.has("strong_interaction") and not strong_stock and not clause.has("food_alcohol"):
         return "interaction"
@@ -497,7 +569,9 @@ def _intent(
             return "interaction"
     if clause.has("insurance"):
         return "insurance"
-    if clause.has("price") or (clause.has("how_much") and len(clause.words) <= 4 and not clause.has("dosage", *SECTIONS)):
+    if (clause.has("price") and not (clause.has("rx") and clause.has("pays"))) or (clause.has("how_much") and len(clause.words) <= 4 and not clause.has("dosage", *SECTIONS)):
+        return "price"
+    if several and clause.has("cheaper"):
         return "price"
     if clause.has("restock"):
         return "restock"
@@ -509,7 +583,8 @@ def _intent(
         return "branch"
     if clause.has("disease") and not medicines and not strong_stock:
         return "health"
-    if clause.categories and not medicines and not clause.has(*SECTIONS[1:]):
+    about_leaflet = [name for name in SECTIONS[1:] if name != "minimum_age"]  # "a fever medicine for children" is a list
+    if clause.categories and not medicines and not clause.has(*about_leaflet):
         return "list"
     if _asks_rx(clause):
         return "rx"
@@ -536,7 +611,7 @@ def _intent(
         clause.has("info") and not clause.has("follow", "asked_about", "earlier_one")
     ):
         return "info"
-    if clause.has("stock") and medicines:
+    if clause.has("stock", "reserve") and medicines:
         return "stock"
     if place:
         return "place"
@@ -552,6 +627,7 @@ def _details(clause: Clause) -> dict[str, Any]:
         details["strengths"] = clause.strengths
     if clause.forms:
         details["forms"] = clause.forms
+        details["form_text"] = clause.form_text
     if clause.categories:
         details["category"] = clause.categories[0]
     for name in ("here", "all_stores", "online", "tomorrow", "reserve", "ingredient", "pack", "phone", "address", "leaflet"):
@@ -610,10 +686,10 @@ def _leaning(
             return replace(again, medicines=medicines, confidence=sure, details={**again.details, **details})
         narrowed = details.get("strengths") or details.get("forms")
         if len(medicines) >= 2:
-            return Frame("interaction" if clause.has("interaction") else "info", 0.86, medicines, details=details)
+            return Frame("interaction" if clause.has("interaction") else "info", 0.86, medicines, details=details, bare=True)
         if all("query" in medicine and "candidates" not in medicine for medicine in medicines):
             return Frame("info", 0.86 if clause.has("follow") else 0.72, medicines, details=details)
-        return Frame("stock" if narrowed else "info", 0.87, medicines, details=details)
+        return Frame("stock" if narrowed else "info", 0.87, medicines, details=details, bare=True)
     if clause.has("yes", "no") and len(clause.words) <= 3:
         return Frame("nothing_asked", 0.75)
     if clause.forms and medicines and assumed:
@@ -625,6 +701,11 @@ def _leaning(
     return Frame("unknown", 0.4)
 
 
+def _question(frame: Frame) -> tuple[object, ...]:
+    ids = [medicine.get("id") or medicine.get("query") for medicine in frame.medicines]
+    return frame.intent, ids, frame.place, frame.sections
+
+
 def _answers_where(kept: Sequence[Frame], frame: Frame) -> bool:
     ids = [medicine.get("id") for medicine in frame.medicines]
     return any(k.intent in ("stock", "stock_place") and [m.get("id") for m in k.medicines] == ids for k in kept)
@@ -634,13 +715,23 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
     """Greetings and remarks fall away beside a real question; the same question twice is one."""
     courtesies = {"greeting", "thanks", "bye", "unknown", "help", "cancelled", "nothing_asked"}
     real = [frame for frame in frames if frame.intent not in courtesies and frame.confidence >= LOST]
+    real = [frame for frame in real if frame.confidence >= SURE] or real
+    if any(frame.intent in ("prescriptions", "refill", "refill_status") for frame in real):
+        real = [frame for frame in real if frame.intent != "branch" or frame.place]  # "…can I use my phone?"
     kept: list[Frame] = []
     stocked = [frame.medicines for frame in real if frame.intent == "stock"]
     # What is out of stock is said with its restock date already.
     real = [frame for frame in real if not (frame.intent == "restock" and frame.medicines in stocked)]
-    for frame in real or frames[:1]:
+    for place, frame in enumerate(real or frames[:1]):
+        if frame.bare and any(later.assumed for later in real[place + 1 :]):
+            continue  # "I take warfarin, is it kept in the fridge?"
         if frame.assumed and frame.intent == "stock_place" and not frame.place and _answers_where(kept, frame):
             continue  # "…in Jaffa? if not, where?": the branches are listed anyway
-        if all((frame.intent, frame.medicines, frame.place) != (k.intent, k.medicines, k.place) for k in kept):
+        same = next((n for n, other in enumerate(kept) if other.intent == frame.intent == "stock"), None)
+        if same is not None and not kept[same].details.get("strengths") and not frame.details.get("strengths"):
+            # One plan looks at them together, within the steps that a turn has.
+            merged = {one.get("id") or one.get("query"): one for one in (*kept[same].medicines, *frame.medicines)}
+            kept[same] = replace(kept[same], medicines=tuple(merged.values()))
+        elif all(_question(frame) != _question(other) for other in kept):
             kept.append(frame)
     return kept[:3]

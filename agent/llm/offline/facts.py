@@ -1,7 +1,9 @@
 """Plans for facts about products: what they are, leaflet sections, prescription, price, sameness, interactions."""
 
-from collections.abc import Generator, Mapping, Sequence
-from typing import Any
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
 
 from agent.llm.base import Step, StepResult
 from agent.llm.offline.answer import (
@@ -20,6 +22,9 @@ from agent.llm.offline.names import about, asked_by_name, choose, tool_query, un
 from agent.llm.offline.talk import unknown
 from agent.wording import listed
 from pharmacy_site.lib.text import compact
+
+
+_STRENGTH: Final = re.compile(r"\s+\d.*$")
 
 
 def info(view: View, frame: Frame) -> Plan:
@@ -251,8 +256,31 @@ def rx(view: View, frame: Frame) -> Plan:
     return joined(parts, known, (yield from check_pairs(view, known)))
 
 
+def each(plan: Callable[[View, Frame], Plan]) -> Callable[[View, Frame], Plan]:
+    """A plan for one product, for each product that a message names, with the interaction check they always get."""
+
+    def several(view: View, frame: Frame) -> Plan:
+        if len(frame.medicines) < 2 or frame.assumed:
+            return (yield from plan(view, frame))
+        parts, known = [], []
+        for medication in frame.medicines[:3]:
+            part = yield from plan(view, replace(frame, medicines=(medication,)))
+            parts.append(part)
+            known += part.state.get("focus", [])
+        return joined(parts, known, (yield from check_pairs(view, known)))
+
+    return several
+
+
 def price(view: View, frame: Frame) -> Plan:
     """The price on file, or the branch."""
+    if len(frame.medicines) > 1:
+        parts, known = [], []
+        for one in frame.medicines[:3]:
+            part = yield from price(view, Frame("price", 0.9, (one,)))
+            parts.append(part)
+            known += part.state.get("focus", [])
+        return joined(parts, known, (yield from check_pairs(view, known)))
     medication = frame.medicines[0]
     tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
     found = yield from asked_by_name(view, frame, medication, tool)
@@ -292,7 +320,7 @@ def same(view: View, frame: Frame) -> Plan:
     if first["id"] == second["id"]:
         text = view.say("same_one", a=said[0], b=said[1], name=product_line(view, first))
         return Part(text, state=about([medicine_of(first)]))
-    bare = [sorted(part.rstrip("0123456789.mcgu%/l ").strip() for part in text.split(", ")) for text in contents]
+    bare = [sorted(_STRENGTH.sub("", part).strip() for part in text.split(", ")) for text in contents]
     if bare[0] == bare[1]:
         shared = str(first.get("generic_he") or "").split(" + ") if view.language == "he" else bare[0]
         key = "same_yes_one" if len(bare[0]) == 1 else "same_yes"
@@ -319,6 +347,12 @@ def interaction(view: View, frame: Frame) -> Plan:
     for place, medication in enumerate(medicines[:5]):
         if "id" in medication:
             known.append(dict(medication))
+            continue
+        kinds = {option.get("generic") for option in medication.get("candidates", ())}
+        if len(kinds) == 1 and "" not in kinds and None not in kinds:
+            # Strengths and makers of one medicine: interactions go by ingredient, so any of them stands for all.
+            said = medication["query"]
+            known.append({**medication["candidates"][0], "en": said, "he": said})
             continue
         [result] = yield [Step("get_medication_by_name", {"medication_name": tool_query(medication)})]
         if result.ok and result.evidence.get("whole_word", True):
@@ -365,7 +399,8 @@ def check_pairs(
             lines.append(view.say("pair_same", a=a, b=b, ingredients=listed(shared, view.language)))
         else:
             lines.append(view.say(f"pair_{pair['level']}", a=a, b=b))
-        rows.append([f"{a} + {b}", lines[-1]])
+        level = "same" if pair["kind"] == "same_ingredient" else str(pair["level"])
+        rows.append([f"{a} + {b}", view.word("level", level)])
     if not lines:
         lines.append(view.say("interaction_none", names=listed(list(names.values()), view.language)))
     gaps = [str(gap.get(view.language) or gap.get("en")) for gap in result.evidence.get("unassessed", ())]

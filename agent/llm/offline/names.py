@@ -6,6 +6,7 @@ from typing import Any
 from agent.llm.base import Step, StepResult
 from agent.llm.offline.answer import Medication, Part, View, numbered, option_of, paragraphs, product_line
 from agent.llm.offline.decide import Frame
+from agent.wording import apart
 
 MOST_OPTIONS = 10
 
@@ -44,11 +45,15 @@ def unresolved(view: View, frame: Frame, medication: Medication, result: StepRes
     if candidates:
         names = list(result.result.get("suggestions") or ())
         options = [
-            option_of(facts, names[place] if place < len(names) else "") for place, facts in enumerate(candidates)
+            option_of(facts, names[place] if place < len(names) else exact_name(facts))
+            for place, facts in enumerate(candidates)
         ]
         head = view.say("ambiguous", query=query)
         more = view.say("more_exist") if result.evidence.get("more") else ""
-        return choose(view, frame, options[:MOST_OPTIONS], head=head, facts=candidates, foot=more)
+        lines = [product_line(view, facts) for facts in candidates]
+        if len(set(lines)) < len(lines) and len(names) == len(lines):
+            lines = [apart(name, view.language) for name in names]  # these tell the makers apart
+        return choose(view, frame, options[:MOST_OPTIONS], head=head, lines=lines[:MOST_OPTIONS], foot=more)
     if result.code not in ("NOT_FOUND", "MED_NOT_FOUND"):
         return Part(view.say("data_error"), suggestions=[view.say("chip_person")])
     near = list(result.evidence.get("near") or ())
@@ -62,7 +67,13 @@ def unresolved(view: View, frame: Frame, medication: Medication, result: StepRes
         part = choose(view, frame, options, head=f"{missing} {asks}")
         part.suggestions = [view.say("chip_yes"), view.say("chip_no")]
         return part
-    return choose(view, frame, options, head=f"{missing} {view.say('did_you_mean_one_of')}", facts=near)
+    lines = [product_line(view, facts) for facts in near]
+    return choose(view, frame, options, head=f"{missing} {view.say('did_you_mean_one_of')}", lines=lines)
+
+
+def exact_name(facts: Mapping[str, Any]) -> str:
+    """How to call a product in a tool's argument when its name is shared by others."""
+    return f"med-{facts['id']}"
 
 
 def choose(
@@ -71,11 +82,11 @@ def choose(
     options: Sequence[Mapping[str, Any]],
     *,
     head: str,
-    facts: Sequence[Mapping[str, Any]] = (),
+    lines: Sequence[str] = (),
     foot: str = "",
 ) -> Part:
     """Shows products to choose from; the frame waits for the choice."""
-    lines = [product_line(view, fact) for fact in facts] if facts else [view.name(option) for option in options]
+    lines = lines or [view.name(option) for option in options]
     pending = {"kind": "which_medication", "options": [dict(option) for option in options], "frame": frame.kept()}
     chips = [view.name(option) for option in options[:3]]
     if len(set(chips)) < len(chips):

@@ -67,7 +67,7 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
     }
     chips = [view.say("chip_refill", name=_name(view, row)) for row in rows if row["can_refill"]][:2]
     return Part(
-        paragraphs(f"{head}\n{numbered(lines)}", view.say("prescriptions_ask")),
+        paragraphs(f"{head}\n{numbered(lines)}", view.say("prescriptions_ask" if len(rows) > 1 else "prescriptions_ask_one")),
         cards=[card],
         suggestions=[*chips, view.say("chip_person")],
         state={

@@ -23,14 +23,17 @@ from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from stores.places import PlaceMention, places_in
 
 _ASKS_AGAIN: Final = (
-    r"\s+and\s+(?=(?:do|does|is|are|can|could|how|what|whats|where|wheres|when|which|will|if|whether)\s)"
-    r"|\s+(?=ו(?:איפה|מתי|כמה|האם|אם\sצריך)\b)"
+    r"(?:,\s+(?:and\s+)?|\s+and\s+)(?=(?:do|does|is|are|can|could|how|what|whats|where|wheres|when|which|will)\s)"
+    r"|\s+and\s+(?=(?:if|whether)\s)"
+    r"|\s+(?=ו(?:איפה|מתי|כמה|האם|מה|אם\s(?:צריך|יש))\b)"
 )
 _CLAUSE: Final = re.compile(rf"{_ASKS_AGAIN}|(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)")
+_STRETCHED: Final = re.compile(r"([א-ת])\1{2,}")  # "דחוףףף"
 _UNITS: Final = frozenset({"mg", "mcg", "g", "ml", "gr", "מג", "מקג", "גרמ", "מל", "מיליגרמ", "מיקרוגרמ"})
 # Also a malformed one: it is answered like any other, so that nobody learns which addresses exist.
 _EMAIL: Final = re.compile(r"[^\s@,;:<>()\"']+@[^\s@,;:<>()\"']*[^\s@,;:<>()\"'.?!]")
 _PHONE_DIGITS: Final = range(9, 14)
+LINE_SUFFIXES: Final = frozenset({"pm", "forte", "xr", "xl", "sr", "er", "cr", "retard", "duo", "ultra", "junior", "cold", "flu", "sinus"})
 SMALLEST_STRENGTH: Final = 5
 SHORTEST_NAME: Final = 3
 LONGEST_UNKNOWN: Final = 4
@@ -78,6 +81,7 @@ class Clause:
     numbers: list[int] = field(default_factory=list)
     cues: Sentence = field(default_factory=lambda: cue_lexicon().sentence([], asks=False))
     form_words: int = 0
+    form_text: str = ""
 
     def has(self, *names: str) -> bool:
         """Whether any of these cues is in the clause."""
@@ -145,7 +149,8 @@ def _yaml(name: str) -> dict[str, Any]:
 def candidate(medication: Medication) -> dict[str, Any]:
     """A product as the conversation's state keeps it."""
     english = medication.name_en or medication.name_he
-    return {"id": medication.pk, "en": english, "he": medication.name_he or english}
+    generic = compact(medication.generic_name_en or "")
+    return {"id": medication.pk, "en": english, "he": medication.name_he or english, "generic": generic}
 
 
 def clauses_of(text: str) -> list[tuple[str, bool]]:
@@ -174,7 +179,7 @@ def contacts_in(text: str) -> list[str]:
 def recognise(text: str) -> Message:
     """Takes a message apart; reads only the indexes of names."""
     contacts = contacts_in(text)
-    bare = text
+    bare = _STRETCHED.sub(r"\1", text)
     for contact in contacts:
         bare = bare.replace(contact, " ")
     clauses = [Clause(part, words(part), asks) for part, asks in clauses_of(bare)]
@@ -196,9 +201,20 @@ def recognise(text: str) -> Message:
             span = range(place.start - offset, place.end - offset)
             if offset <= place.start and place.end <= offset + size and not taken & set(span):
                 clause.places.append(PlaceMention(place.place, span.start, span.stop, place.text))
+        clause.medicines = [_extended(clause, medicine) for medicine in clause.medicines]
         _fill(clause)
         offset += size
     return Message(text, tuple(clauses), tuple(contacts))
+
+
+def _extended(clause: Clause, medicine: Medicine) -> Medicine:
+    """A name with a line's suffix ("Tylenol PM") is another product: the customer is asked, it is never taken for it."""
+    end = medicine.end
+    while end < len(clause.words) and clause.words[end] in LINE_SUFFIXES:
+        end += 1
+    if end == medicine.end:
+        return medicine
+    return Medicine(medicine.start, end, " ".join(clause.words[medicine.start : end]), (), "")
 
 
 def _fill(clause: Clause) -> None:
@@ -223,6 +239,7 @@ def _fill(clause: Clause) -> None:
             elif "." not in word and len(word) <= 3:
                 clause.numbers.append(int(word))
     clause.form_words = len((form_places | measures) - taken)
+    clause.form_text = " ".join(clause.words[place] for place in sorted(form_places - taken))
     cued = {
         place
         for name in _yaml("cues")
@@ -279,6 +296,8 @@ def _purposes(clause: Clause) -> dict[str, str]:
             found[compact(f"תרופות {word}")] = f"תרופות {word}"
         if word == "נגד" and place + 1 < len(clause.words):
             found[compact(f"תרופות ל{clause.words[place + 1]}")] = f"תרופות ל{clause.words[place + 1]}"
+        if clause.words[place + 1 : place + 2] in (["meds"], ["med"], ["drugs"], ["stuff"], ["tablets"]):
+            found |= {compact(f"{word} {noun}"): f"{word} {noun}" for noun in ("medicine", "pills")}
         if word not in ("for", "against"):
             continue
         rest = [other for other in clause.words[place + 1 :] if other not in ("a", "an", "my", "the")]

@@ -20,12 +20,13 @@ from agent.llm.offline.answer import (
 from agent.llm.offline.decide import Frame, Medication, same_strength
 from agent.llm.offline.facts import check_pairs, joined, said_otherwise
 from agent.llm.offline.talk import FAR
-from agent.llm.offline.names import about, asked_by_name, choose, tool_query, unresolved
+from agent.llm.offline.names import about, asked_by_name, choose, exact_name, tool_query, unresolved
 from agent.wording import apart
 
 LOW = 10  # S0: ten or fewer is said plainly
 MOST_BRANCHES = 5
 MOST_LISTED = 10
+FEW = 3  # of products that nobody has, enough to show that they exist
 
 
 def stock(view: View, frame: Frame) -> Plan:
@@ -289,7 +290,7 @@ def by_form(view: View, frame: Frame) -> Plan:
     medication = frame.medicines[0] if frame.medicines else {}
     # By the product's own name: an alias ("Acamol") finds only its product, not the ingredient's other forms.
     name = str(medication["en"]) if "id" in medication else tool_query(medication)
-    wanted = [name, *frame.details.get("strengths", ()), *frame.details.get("forms", ())]
+    wanted = [name, *frame.details.get("strengths", ()), frame.details.get("form_text", "")]
     query = " ".join(part for part in wanted if part)
     forms = [view.word("form", form) for form in frame.details.get("forms", ())]
     called = " ".join(part for part in (view.name(medication) or tool_query(medication), *frame.details.get("strengths", ()), *forms) if part)
@@ -305,7 +306,7 @@ def category(view: View, frame: Frame) -> Plan:
 def _search(view: View, frame: Frame, query: str, *, called: str = "", is_category: bool = False) -> Plan:
     [result] = yield [Step("inventory_check", {"query": query[:200], "language": view.language})]
     if is_category and result.code == "MED_NOT_FOUND":
-        return Part(view.say("category_none", category=query), suggestions=[view.say("chip_person")])
+        return Part(view.say("category_none"), suggestions=[view.say("chip_person")])
     if not result.ok:
         return unresolved(view, frame, {"query": query}, result)
     facts = list(result.evidence["medications"])
@@ -328,7 +329,7 @@ def _search(view: View, frame: Frame, query: str, *, called: str = "", is_catego
     name = view.say("category_head", category=called) if is_category else head or view.say("matches_head", query=called or query)
     more = view.say("more_exist") if len(facts) > len(shown) or result.evidence.get("more") else ""
     foot = view.say("category_note") if is_category else view.say("matches_ask")
-    options = [option_of(row) for row in shown]
+    options = [option_of(row, exact_name(row)) for row in shown]
     part = choose(view, Frame("info" if is_category else "stock", 0.9), options, head="")
     part.text = paragraphs(name, numbered(lines), more, foot, as_of(view))
     columns = [view.word("column", key) for key in ("product", "stock")]
@@ -384,18 +385,20 @@ def equivalents_of(
     if not result.ok:
         key = "no_equivalents" if result.code == "NO_EQUIVALENTS_FOUND" else "data_error"
         facts_of = result.evidence.get("medication") or {}
-        decides = view.say("pharmacist_only", name=name) if facts_of.get("substitution") == "pharmacist_only" else ""
+        reserved = view.say("pharmacist_only", name=name) if facts_of.get("substitution") == "pharmacist_only" else ""
         text = view.say(key, name=name) if key == "no_equivalents" else view.say(key)
-        return Part(paragraphs(text, decides), state=about([medication]))
+        return Part(paragraphs(text, reserved), state=about([medication]))
     totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
     facts = list(result.evidence["equivalents"])
+    stocked = [row for row in facts if totals.get(int(row["id"]))]
+    facts = (stocked or facts)[: MOST_LISTED if stocked else FEW]
     head = view.say("equivalents_head", name=name)
-    lines = [f"{product_line(view, row)} – {_total(view, row, totals)}" for row in facts[:MOST_LISTED]]
+    lines = [f"{product_line(view, row)} – {_total(view, row, totals)}" for row in facts]
     decides = result.evidence.get("substitution") == "pharmacist_only" or any(
         row.get("substitution") == "pharmacist_only" for row in facts
     )
     warns = view.say("pharmacist_only", name=name) if decides else ""
-    rows = [[product_line(view, row), _total(view, row, totals)] for row in facts[:MOST_LISTED]]
+    rows = [[product_line(view, row), _total(view, row, totals)] for row in facts]
     card = {
         "kind": "equivalents",
         "data": {
@@ -409,7 +412,7 @@ def equivalents_of(
         paragraphs(f"{head}\n{numbered(lines)}", view.say("disclosure"), warns),
         cards=[card],
         suggestions=[view.say("chip_person")],
-        state=about([medication]) | {"shown": [option_of(row) for row in facts[:MOST_LISTED]]},
+        state=about([medication]) | {"shown": [option_of(row, exact_name(row)) for row in facts]},
     )
 
 

@@ -74,6 +74,7 @@ OTHERS_TEXTS = (
     gettext_noop("Type to search"),
     gettext_noop("Value"),
     gettext_noop("Welcome"),
+    gettext_noop("Welcome back to"),
     gettext_noop("You have been successfully logged out from the administration"),
     gettext_noop("%(model)s instance with %(field)s %(value)r is not a valid choice."),
     ngettext_lazy(

@@ -1,0 +1,68 @@
+"""The benchmarks can be started: every table is there, and the views they compare with answer."""
+
+import csv
+import importlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+ASK = """
+import django, json
+django.setup()
+from django.core.management import call_command
+from django.test import Client
+call_command("migrate", verbosity=0)
+ask = Client().post
+answers = [ask("/plain/", {"name": "Advil"}, "application/json"), ask("/fetch/", {"id": 1}, "application/json")]
+print(json.dumps([[answer.status_code, answer.json()] for answer in answers]))
+"""
+
+
+@pytest.mark.parametrize("name", ["tool_http", "chat_turn", "catalogue_import"])
+def test_each_table_has_a_title_its_notes_and_a_measurement(name: str) -> None:
+    module = importlib.import_module(f"benchmarks.{name}")
+    assert module.TITLE and all(module.NOTES) and callable(module.measure)
+
+
+def test_the_baseline_answers_without_a_key() -> None:
+    env = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "benchmarks.plain_drf",
+        "DATABASE_URL": "sqlite://:memory:",
+    }
+    done = subprocess.run([sys.executable, "-c", ASK], cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    plain, fetch = json.loads(done.stdout)
+    assert plain == [200, {"name": "Advil"}]
+    assert fetch[0] == 200 and fetch[1]["id"] == 1
+
+
+def test_the_generated_catalogue_is_one_that_the_import_accepts(tmp_path: Path, monkeypatch: Any) -> None:
+    from benchmarks import catalogue_file
+    from inventory.import_meaning import is_for_humans, product_read
+
+    monkeypatch.setattr(catalogue_file, "HUMAN", 40)
+    monkeypatch.setattr(catalogue_file, "OTHER", 5)
+    first, second = io.StringIO(), io.StringIO()
+    catalogue_file.catalogue_write(first)
+    catalogue_file.catalogue_write(second)
+    assert first.getvalue() == second.getvalue()
+    rows = list(csv.DictReader(io.StringIO(first.getvalue())))
+    products = [product_read(row) for row in rows if is_for_humans(row)]
+    assert len(rows) == 45 and len({product.external_id for product in products}) == 40
+
+
+def test_a_table_lines_up_words_left_and_numbers_right() -> None:
+    from benchmarks.measure import percentile, ratio, table
+
+    text = table([{"what": "a", "n": 1234}, {"what": "bb", "n": None}])
+    assert text.splitlines() == ["what      n", "----  -----", "a     1,234", "bb        –"]
+    assert ratio([2.0, 9.0, 4.0], [1.0, 1.0, 2.0]) == 2.0
+    assert percentile(list(range(100)), 0.99) == 99
