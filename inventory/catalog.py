@@ -149,12 +149,15 @@ def medications_search(query: str, limit: int = MOST_RESULTS) -> list[Medication
     found = _of_reading(readings, matches)
     if not found or all(match.rank == LISTED for match in found):
         found += _of_reading(core_readings, matches)
-    found = found or _in_category([" ".join(told), core])
+    of_category = None if found else _in_category([" ".join(told), core])
+    if of_category == []:
+        return []  # a category that we know and have nothing of: no piece of its name ("אף") is a product's
+    found = found or of_category or []
     found = found or partial_matches(core, kinds=WHOLE_NAMES, keep=_KEEP_FOR_SEARCH)
     if not found:
         mentioned = _mentioned(query, frozenset(), keep=_KEEP_FOR_SEARCH, kinds=WHOLE_NAMES)
         found = [match for _span, inside in mentioned for match in inside]
-    found = found or _in_category(_pieces(wish.core))
+    found = found or _in_category(_pieces(wish.core)) or []
     return _load(_narrowed(found, wish)[:limit], contents=True)
 
 
@@ -329,18 +332,18 @@ def _pieces(core: list[str]) -> list[str]:
     return [" ".join(core[at : at + length]) for length in lengths for at in range(len(core) - length + 1)]
 
 
-def _in_category(names: list[str]) -> list[Match]:
-    """The products of the category that the first fitting name means, stocked ones first."""
+def _in_category(names: list[str]) -> list[Match] | None:
+    """The products of the category that the first fitting name means, stocked ones first; None when none is meant."""
     readings = [reading for name in names for reading in _readings(name)]
     readings += [f"{name}s" for name in readings if name.isascii()]
     wanted = set(readings[:_KEEP])
     if not wanted:
-        return []
+        return None
     known = dict(CategoryAlias.objects.filter(folded__in=wanted).values_list("folded", "category_id"))
     for row in Category.objects.values_list("pk", "slug", "name_en", "name_he"):  # a few dozen at most
         known |= {compact(name): row[0] for name in row[1:] if name and compact(name) in wanted}
     category = next((known[name] for name in readings if name in known), None)
-    return [] if category is None else category_matches(category, keep=_KEEP_FOR_SEARCH)
+    return None if category is None else category_matches(category, keep=_KEEP_FOR_SEARCH)
 
 
 # -- Loading --------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.text import compact, ltr
 
 NAME_LENGTH = 200
 FOLDED_LENGTH = 255
@@ -220,7 +220,8 @@ class Medication(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} {self.strength}".rstrip()
+        # Set apart, or "875 mg + 125 mg" is read backwards beside a Hebrew name.
+        return f"{self.name} {ltr(self.strength)}" if self.strength else str(self.name)
 
 
 class MedicationIngredient(models.Model):

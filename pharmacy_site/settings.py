@@ -193,6 +193,8 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": _("Pharmacy staff"),
     "SHOW_LANGUAGES": True,
     "SHOW_HISTORY": True,
+    "STYLES": ["/static/staff/staff.css"],
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/site/favicon.svg"}],
     "EXTENSIONS": {"modeltranslation": {"flags": {"en": "EN", "he": "HE"}}},
 }
 SECURE_CONTENT_TYPE_NOSNIFF = True

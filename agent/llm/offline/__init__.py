@@ -17,6 +17,10 @@ from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
 from pharmacy_site.lib.text import language_of
 
+COURTESIES: Final = (
+    "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked",
+    "out_of_scope",
+)  # fmt: skip
 PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "info": facts.info,
     "section": facts.section,
@@ -46,10 +50,7 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "resend": patients.resend,
     "logout": patients.logout,
     **dict.fromkeys(
-        (
-            "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name",
-            "nothing_asked", "out_of_scope",
-        ),  # fmt: skip
+        COURTESIES,
         talk.courtesy,
     ),
 }

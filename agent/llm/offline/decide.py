@@ -315,7 +315,8 @@ def _asks_rx(clause: Clause) -> bool:
     spans = clause.cues.spans("rx")
     longer = any(end - start > 1 for start, end in spans)
     words = {clause.words[start] for start, end in spans if end - start == 1}
-    return longer or bool(words & {"otc"}) or (bool(spans) and not clause.has("stock", "my", "prescriptions", "refill"))
+    wanted = clause.without("stock", "weak_stock") or clause.has("my", "prescriptions", "refill")
+    return longer or bool(words & {"otc"}) or (bool(spans) and not wanted)
 
 
 def _clause_frame(
@@ -356,7 +357,7 @@ def _patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         numbered = [number for number in clause.numbers if number in {row["id"] for row in shown}]
         if not medicines and "prescription" not in details and numbered:
             details = {**details, "prescription": next(row for row in shown if row["id"] == numbered[0])}
-        asks = clause.has("refill_status") or clause.asks and not clause.has("weak_stock")
+        asks = clause.has("refill_status") or (clause.asks and not clause.has("weak_stock"))
         return Frame("refill_status" if asks else "refill", 0.95, medicines=medicines, details=details)
     mine = (clause.has("prescriptions") and len(medicines) < 2) or (clause.has("my") and clause.has("rx_word"))
     if mine and not (medicines and _asks_rx(clause) and not clause.has("my", "prescriptions")):
@@ -395,7 +396,7 @@ def _talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
     if named or (clause.unknown and (topic or not clause.has("thanks", "bye", "upset", "cancel"))):
         return None
-    if clause.has("person") and not clause.has("stock", "hours", *SECTIONS) or (
+    if (clause.has("person") and not clause.has("stock", "hours", *SECTIONS)) or (
         clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
     ):
         return Frame("person", 0.9, details={"reason": "customer_asked"})
@@ -438,7 +439,8 @@ def _product_frame(
         return Frame("detail", 0.9, medicines, details={**details, "ingredient": True})
     asks_phone = clause.has("phone") and not clause.has("stock")
     about_branch = asks_phone or (place is not None and clause.has("has_branch", "branches", "address", "hours"))
-    about_it = bool(focus) and clause.has("it") and clause.has(*SECTIONS)  # "does it have food restrictions?"
+    other_ways = ("stock", "interaction", "same", "equivalent", "correction", "where")
+    about_it = bool(focus) and "it" in clause.words and not clause.has(*other_ways)  # "does it have food restrictions?"
     if not medicines and clause.unknown and not clause.categories and not (place and focus) and not about_branch and not inside and not about_it:
         medicines = ({"query": clause.unknown[0].text},)
         if not _has_topic(clause) and not clause.has("stock", "follow", "it", "correction") and len(clause.words) > 3:
@@ -472,8 +474,9 @@ def _product_frame(
         return replace(Frame.again(told), place=place or told["place"], details={**told["details"], **details})
     if intent == "stock" and not medicines and not focus and last.get("intent") == "list" and clause.has("list"):
         return Frame.again(last)  # "which ones do you have?"
-    if intent == "branch" and place and focus and clause.has("follow") and last.get("intent") == "stock_place" and not clause.has("phone", "address"):
-        intent = intent if told else "stock_place"  # "what about the Ramat Aviv store?"
+    follows_stock = focus and not told and clause.has("follow") and last.get("intent") in ("stock", "stock_place")
+    if intent == "branch" and follows_stock and not clause.has("phone", "address"):
+        intent = "stock_place"  # "what about the Ramat Aviv store?", "and the other branches?"
     if intent in ("list", "hours", "branch", "health"):
         if intent != "list" and place is None and not clause.has("branches", "all_stores"):
             place = (told or last).get("place")
@@ -555,7 +558,7 @@ def _intent(
     strong_stock = clause.without("stock", "weak_stock")
     if several and clause.has("price"):
         return "price"
-    if clause.has("same") and (several or clause.has("it", "both") and not clause.has("equivalent")) and not clause.has("where"):
+    if clause.has("same") and (several or (clause.has("it", "both") and not clause.has("equivalent"))) and not clause.has("where"):
         return "same"
     if several and clause.has("strong_interaction", "interaction") and not strong_stock:
         return "interaction"
@@ -565,7 +568,8 @@ def _intent(
         return "interaction"
     if clause.has("interaction") and len(medicines) == 1 and not (strong_stock or place or clause.has("equivalent", *SECTIONS)):
         # "Can it be taken with X?"; without "it" when a medicine is being talked about.
-        if _joins(clause) and (clause.has("it", "both") or (focus and not clause.has("stock"))):
+        talked_about = clause.has("it", "both") or (focus and not clause.has("stock"))
+        if _joins(clause) and talked_about:
             return "interaction"
     if clause.has("insurance"):
         return "insurance"
@@ -577,7 +581,7 @@ def _intent(
         return "restock"
     if clause.has("equivalent") and not clause.categories:
         return "equivalent"
-    if not medicines and (clause.has("hours") and not strong_stock):
+    if not medicines and clause.has("hours") and not (strong_stock and focus):
         return "hours"
     if not medicines and not clause.has("it") and clause.has("phone", "address", "has_branch"):
         return "branch"
@@ -595,7 +599,7 @@ def _intent(
     leans = place is not None and bool(focus) and not clause.has("list", "info")  # "and at your Dizengoff branch?"
     if focus and not medicines and clause.has("which_branch") and not clause.has("has_branch", "phone", "address", "hours"):
         return "stock_place"  # "and at which branch?" of the medicine talked about
-    if not medicines and clause.has("branches") and not leans and not clause.has("it", "stock", "online") or (
+    if (not medicines and clause.has("branches") and not leans and not clause.has("it", "stock", "online")) or (
         not medicines and clause.has("branches") and clause.has("list") and not clause.has("it")
     ):
         return "branch"
@@ -683,7 +687,8 @@ def _leaning(
             again = Frame.again(last)
             # A bare word that is no known name may as well be nonsense.
             sure = 0.9 if follows or clause.medicines or not clause.unknown else 0.72
-            return replace(again, medicines=medicines, confidence=sure, details={**again.details, **details})
+            details = {**again.details, **details}
+            return replace(again, medicines=medicines, confidence=sure, details=details, bare=not follows)
         narrowed = details.get("strengths") or details.get("forms")
         if len(medicines) >= 2:
             return Frame("interaction" if clause.has("interaction") else "info", 0.86, medicines, details=details, bare=True)

@@ -23,7 +23,6 @@ from agent.llm.offline.talk import unknown
 from agent.wording import listed
 from pharmacy_site.lib.text import compact
 
-
 _STRENGTH: Final = re.compile(r"\s+\d.*$")
 
 

@@ -8,7 +8,6 @@ from agent.llm.offline.answer import (
     Part,
     Plan,
     View,
-    bullets,
     medicine_of,
     numbered,
     open_words,
@@ -19,8 +18,8 @@ from agent.llm.offline.answer import (
 )
 from agent.llm.offline.decide import Frame, Medication, same_strength
 from agent.llm.offline.facts import check_pairs, joined, said_otherwise
-from agent.llm.offline.talk import FAR
 from agent.llm.offline.names import about, asked_by_name, choose, exact_name, tool_query, unresolved
+from agent.llm.offline.talk import FAR
 from agent.wording import apart
 
 LOW = 10  # S0: ten or fewer is said plainly
@@ -79,7 +78,7 @@ def _stock_of(view: View, frame: Frame, medication: Medication, *, spread: bool,
         head = none_there(view, name, level) if level.ok else ""
         eta = restock_line(view, inventory.get("restock_eta"))
         return Part(
-            paragraphs(said, head, eta, _branches(view, frame, stores, around), note, as_of(view)),
+            paragraphs(said, head, eta, _branches(view, frame, stores, around), note, reservation(view, frame), as_of(view)),
             cards=[stock_card(view, facts, stores)],
             suggestions=chips,
             state=about([mine]) | {"last_stores": [row["store_id"] for row in stores[:MOST_BRANCHES]]},

@@ -129,7 +129,6 @@ def branch(view: View, frame: Frame) -> Plan:
 
 
 def _branch_line(view: View, frame: Frame, store: Mapping[str, Any]) -> str:
-    name = apart(view.of(store), view.language)
     if store.get("kind") == "online":
         return view.say("online_hours")
     day = frame.details.get("day")
