@@ -141,6 +141,8 @@ def _normal(text: str) -> str:
 
 
 def _in_text(text: str) -> Iterator[str]:
+    if not any(map(str.isnumeric, text)):
+        return  # most strings of a result hold no number, and normalising is the costly part
     text = _normal(text)
     for found in _scan(text):
         yield from found.readings

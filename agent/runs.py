@@ -207,13 +207,19 @@ def _rate_check(conversation_id: UUID) -> None:
 def run_claim(conversation_id: UUID) -> UUID | None:
     """Takes the next waiting run of a conversation, or None when there is none or one is running."""
     now = timezone.now()
+    unfinished = Run.objects.filter(
+        conversation_id=conversation_id, state__in=[Run.State.PENDING, Run.State.RUNNING]
+    ).order_by("input_seq", "created_at")
     # A run whose process died is free again once its lease is over; that process's answer no longer counts.
-    ended = Run.objects.filter(conversation_id=conversation_id, state=Run.State.RUNNING, lease_until__lt=now)
-    ended.update(state=Run.State.PENDING, lease_owner="")
-    waiting = Run.objects.filter(conversation_id=conversation_id, state=Run.State.PENDING)
-    run_id = waiting.order_by("input_seq", "created_at").values_list("pk", flat=True).first()
-    if run_id is None:
+    free = [run for run in unfinished if run.lease_until is None or run.lease_until < now]
+    if not free:
         return None
+    run_id = free[0].pk
+    ended = [run.pk for run in free if run.state == Run.State.RUNNING]
+    if ended:
+        Run.objects.filter(pk__in=ended, state=Run.State.RUNNING, lease_until__lt=now).update(
+            state=Run.State.PENDING, lease_owner=""
+        )
     until = now + timedelta(seconds=settings.CHAT_LEASE)
     try:
         with transaction.atomic():

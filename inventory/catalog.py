@@ -353,6 +353,7 @@ def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """The medications in the order of the ids, each once; one query (three with their ingredients)."""
     order = list(dict.fromkeys(ids))
     rows = Medication.objects.filter(pk__in=order) if order else Medication.objects.none()
+    rows = rows.select_related("category")
     if contents:
         rows = rows.prefetch_related("contents__ingredient")
     found = {medication.pk: medication for medication in rows}

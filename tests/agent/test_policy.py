@@ -615,28 +615,28 @@ def test_markup_is_stopped_even_inside_a_quote() -> None:
     assert check_output("<b>x</b>", "en", quoted=["<b>x</b>"]) == ["markup"]
 
 
-def _own_sentences() -> list[tuple[str, str]]:
-    """Return every template of the assistant in both languages, its blanks filled as in a real answer."""
+def _fill(text: str, side: int) -> str:
+    """Return a template of the assistant with its blanks filled as in a real answer."""
     filled = {
         "name": ("Ibuprofen", "איבופרופן"),
         "names": ("Ibuprofen and Aspirin", "איבופרופן ואספירין"),
         "store": ("Jaffa, Tel Aviv", "יפו, תל אביב"),
-        "strength": ("200 mg", 'מ"ג 200'),
+        "strength": ("200 mg", '200 מ"ג'),
         "date": ("15 January", "15 בינואר"),
         "form": ("tablet", "טבלייה"),
     }
-    rows = []
-    for key, sides in [*SENTENCES.items(), *PLURALS.items()]:
-        if key.startswith("emergency_"):  # sent before the check
-            continue
-        for side, lang in enumerate(("en", "he")):
-            forms = [sides[side]] if isinstance(sides[side], str) else [*sides[side]]
-            for form in forms:
-                text = re.sub(
-                    r"\{(\w+)[^}]*\}", lambda m, s=side: filled.get(m[1], ("25", "25"))[s], str(form)
-                )  # type: ignore[misc]
-                rows.append((lang, text))
-    return rows
+    return re.sub(r"\{(\w+)[^}]*\}", lambda m: filled.get(m[1], ("25", "25"))[side], text)
+
+
+def _own_sentences() -> list[tuple[str, str]]:
+    rows = [(key, side, text) for key, sides in SENTENCES.items() for side, text in enumerate(sides)]
+    rows += [(key, side, text) for key, sides in PLURALS.items() for side in (0, 1) for text in sides[side]]
+    # Emergencies are sent before the check.
+    return [
+        (("en", "he")[side], _fill(text, side))
+        for key, side, text in rows
+        if not key.startswith("emergency_")
+    ]
 
 
 @pytest.mark.parametrize(("lang", "text"), _own_sentences())

@@ -7,7 +7,6 @@ from agent.llm.base import Step
 from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs
 from agent.llm.offline.decide import Frame
 from agent.llm.offline.names import choose
-from agent.wording import apart
 
 REFUSALS = {
     "COMPARISON": "refuse_comparison",
