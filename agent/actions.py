@@ -13,14 +13,16 @@ from django.utils import timezone
 from agent.llm.base import Step, StepResult
 from agent.models import Conversation, Run
 from agent.runs import handoff_tell
+from agent.storefacts import branches_all, store_described, store_nearest
 from prescriptions import handoffs, identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
 from prescriptions.models import Handoff
-from agent.storefacts import branches_all, store_described, store_nearest
 from stores.geo import Point
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
-REASONS: Final = frozenset({"customer_asked", "not_understood", "identity_failed", "refill", "extra_dose", "unverifiable"})
+REASONS: Final = frozenset(
+    {"customer_asked", "not_understood", "identity_failed", "refill", "extra_dose", "unverifiable"}
+)
 
 
 def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
@@ -35,7 +37,9 @@ def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[
         except PatientNotFound:
             return {"verified": False, "found": False}
         with transaction.atomic():
-            Conversation.objects.filter(pk=conversation.pk).update(patient=patient, verified_at=timezone.now())
+            Conversation.objects.filter(pk=conversation.pk).update(
+                patient=patient, verified_at=timezone.now()
+            )
         return {"verified": True}
     try:
         started = identity.challenge_start(

@@ -56,7 +56,9 @@ class ConversationAdmin(PatientData, ReadOnly):
                 "text": event.payload.get("text", ""),
                 "lang": event.payload.get("lang", row.language),
                 "number": event.payload.get("number", ""),
-                "calls": calls[event.run_id] if event.run_id and event.payload.get("role") == "assistant" else [],
+                "calls": calls[event.run_id]
+                if event.run_id and event.payload.get("role") == "assistant"
+                else [],
             }
             for event in row.events.order_by("seq")
         ]

@@ -68,7 +68,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         elif self.conversation and self.channel_layer:
             try:
                 await self.channel_layer.group_discard(events.group(self.conversation.pk), self.channel_name)
-            except Exception as error:  # any layer client's error; what it forgets it forgets by itself in time
+            except (
+                Exception
+            ) as error:  # any layer client's error; what it forgets it forgets by itself in time
                 log.warning("channel layer unavailable: %s", type(error).__name__)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:

@@ -41,9 +41,13 @@ def event_append(
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
     """
-    Conversation.objects.filter(pk=conversation_id).update(seq_head=F("seq_head") + 1, active_at=timezone.now())
+    Conversation.objects.filter(pk=conversation_id).update(
+        seq_head=F("seq_head") + 1, active_at=timezone.now()
+    )
     seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
-    event = Event.objects.create(conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run)
+    event = Event.objects.create(
+        conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run
+    )
     return frame(event)
 
 
@@ -79,5 +83,7 @@ async def _send(conversation_id: UUID, message: dict[str, Any]) -> None:
         return
     try:
         await layer.group_send(group(conversation_id), message)
-    except Exception as error:  # the layer may be any broker client; without it, clients read the log on their poll
+    except (
+        Exception
+    ) as error:  # the layer may be any broker client; without it, clients read the log on their poll
         log.warning("channel layer unavailable: %s", type(error).__name__)

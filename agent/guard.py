@@ -29,7 +29,13 @@ log = logging.getLogger(__name__)
 Stand = Callable[[Turn], Awaitable[Sequence[Step] | Reply]]
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+|\n+")
 _PROMISES: Final[Mapping[str, tuple[str, ...]]] = {
-    "handoff.open": ("passed you on", "passed your request", "העברתי את", "with our staff. Your number", "כבר אצל הצוות"),
+    "handoff.open": (
+        "passed you on",
+        "passed your request",
+        "העברתי את",
+        "with our staff. Your number",
+        "כבר אצל הצוות",
+    ),
     "identity.code": ("we've sent a code", "שלחנו קוד"),
 }
 
@@ -92,7 +98,9 @@ def _emergency(turn: Turn, kinds: Sequence[emergency.Emergency]) -> Reply:
     if settings.EMERGENCY_POISON and {kind.name for kind in kinds} & {"POISONING", "EXTRA_DOSE"}:
         texts.append(say("emergency_poison_centre", turn.language, **numbers))
     chips = [say("chip_person", turn.language)]
-    return Reply("\n\n".join(texts), turn.language, {**turn.state, "pending": None}, suggestions=chips, fixed=True)
+    return Reply(
+        "\n\n".join(texts), turn.language, {**turn.state, "pending": None}, suggestions=chips, fixed=True
+    )
 
 
 def _code_reply(turn: Turn, outcome: str) -> Reply:
@@ -124,7 +132,9 @@ async def checked(
         return reply  # the server's own words: an emergency's redirect is never held back by a check
     shown = _shown(reply)
     problems = policy.check_output(reply.text, reply.language, quoted=reply.quoted)
-    problems += [f"promise:{name}" for name, signs in _PROMISES.items() if _promised(reply, results, name, signs, work)]
+    problems += [
+        f"promise:{name}" for name, signs in _PROMISES.items() if _promised(reply, results, name, signs, work)
+    ]
     evidence: list[object] = [(result.result, result.evidence) for result in results]
     evidence += [dict(work.turn.code), _counts(results)]
     allowed = [
@@ -139,7 +149,7 @@ async def checked(
     loose = ungrounded_numbers(shown, evidence=evidence, allowed=allowed)
     if loose:
         evidence += await numbers_before(work.conversation.pk)
-        evidence.append(_names(work.turn.state))
+        evidence += [_names(work.turn.state), _lengths(work.turn.state)]
         loose = ungrounded_numbers(shown, evidence=evidence, allowed=allowed)
     if loose:
         problems.append("number")
@@ -154,10 +164,14 @@ def apology(turn: Turn) -> Reply:
     """What is said when no checked answer could be made."""
     pending = {"kind": "offer_person", "reason": "unverifiable"}
     chips = [say("chip_person", turn.language)]
-    return Reply(say("apology", turn.language), turn.language, {**turn.state, "pending": pending}, suggestions=chips)
+    return Reply(
+        say("apology", turn.language), turn.language, {**turn.state, "pending": pending}, suggestions=chips
+    )
 
 
-def _promised(reply: Reply, results: Sequence[StepResult], name: str, signs: Sequence[str], work: Work) -> bool:
+def _promised(
+    reply: Reply, results: Sequence[StepResult], name: str, signs: Sequence[str], work: Work
+) -> bool:
     """Whether the text promises what this turn has no row for."""
     if not any(sign in reply.text for sign in signs):
         return False
@@ -166,21 +180,16 @@ def _promised(reply: Reply, results: Sequence[StepResult], name: str, signs: Seq
 
 def _counts(results: Sequence[StepResult]) -> list[int]:
     """How many things each result lists: counts of shown items are facts of theirs."""
-    found: list[int] = []
+    return [size for result in results for size in _lengths((result.result, result.evidence))]
 
-    def walk(value: Any) -> None:
-        if isinstance(value, Mapping):
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            found.append(len(value))
-            for item in value:
-                walk(item)
 
-    for result in results:
-        walk(result.result)
-        walk(result.evidence)
-    return found
+def _lengths(value: Any) -> list[int]:
+    """The length of every list inside a value."""
+    if isinstance(value, Mapping):
+        return [size for item in value.values() for size in _lengths(item)]
+    if isinstance(value, list | tuple):
+        return [len(value), *(size for item in value for size in _lengths(item))]
+    return []
 
 
 def _names(state: Mapping[str, Any]) -> list[str]:

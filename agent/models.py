@@ -24,7 +24,12 @@ class Conversation(models.Model):
     # What the talk is about so far: medicines, store, what was asked back. Ids and codes only.
     state = models.JSONField(_("state"), default=dict, blank=True)
     patient = models.ForeignKey(
-        "prescriptions.Patient", models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("patient")
+        "prescriptions.Patient",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        verbose_name=_("patient"),
     )
     verified_at = models.DateTimeField(_("identity verified"), null=True, blank=True)
     latitude = models.FloatField(_("latitude"), null=True, blank=True)
@@ -56,7 +61,9 @@ class Run(models.Model):
         CANCELLED = "cancelled", _("cancelled")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="runs", verbose_name=_("conversation"))
+    conversation = models.ForeignKey(
+        Conversation, models.CASCADE, related_name="runs", verbose_name=_("conversation")
+    )
     client_msg_id = models.UUIDField(_("client's message id"), null=True, blank=True)
     kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
     input_seq = models.PositiveIntegerField(_("answers event"))
@@ -94,11 +101,15 @@ class Run(models.Model):
 class Event(models.Model):
     """One numbered event of a conversation: what was said and what happened, in the order clients see it."""
 
-    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="events", verbose_name=_("conversation"))
+    conversation = models.ForeignKey(
+        Conversation, models.CASCADE, related_name="events", verbose_name=_("conversation")
+    )
     seq = models.PositiveIntegerField(_("number"))
     type = models.CharField(_("type"), max_length=30)
     payload = models.JSONField(_("content"), default=dict)
-    run = models.ForeignKey(Run, models.SET_NULL, null=True, blank=True, related_name="events", verbose_name=_("run"))
+    run = models.ForeignKey(
+        Run, models.SET_NULL, null=True, blank=True, related_name="events", verbose_name=_("run")
+    )
     created_at = models.DateTimeField(_("time"), auto_now_add=True)
 
     class Meta:

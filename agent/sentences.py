@@ -21,14 +21,20 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I'm an automated assistant of the pharmacy. I share product and stock facts, not medical advice. A person is one message away.",
         "אני עוזר דיגיטלי של בית המרקחת. אני מוסר מידע על מוצרים ומלאי ואיני נותן ייעוץ רפואי. אפשר תמיד לבקש לדבר עם אדם.",
     ),
-    "language": ("Of course, we can go on in English. What would you like to know?", "בוודאי, נמשיך בעברית. מה תרצו לדעת?"),
+    "language": (
+        "Of course, we can go on in English. What would you like to know?",
+        "בוודאי, נמשיך בעברית. מה תרצו לדעת?",
+    ),
     "cancelled": ("All right. What else can I check for you?", "בסדר גמור. מה עוד לבדוק עבורכם?"),
     "declined": ("All right. Tell me if you change your mind.", "בסדר. אם תשנו את דעתכם, כתבו לי."),
     "declined_name": (
         "All right. What is the name on the package?",
         "בסדר. מה השם שכתוב על האריזה?",
     ),
-    "nothing_asked": ("Tell me which medicine or branch it is about.", "כתבו לי על איזו תרופה או איזה סניף מדובר."),
+    "nothing_asked": (
+        "Tell me which medicine or branch it is about.",
+        "כתבו לי על איזו תרופה או איזה סניף מדובר.",
+    ),
     "unknown_1": (
         "I'm not sure I understood. You can ask about a medicine, stock at a branch, or your prescriptions.",
         "לא בטוח שהבנתי. אפשר לשאול על תרופה, על מלאי בסניף או על המרשמים שלכם.",
@@ -85,6 +91,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "That needs someone who can look at your situation: a pharmacist or a doctor. I can only share facts.",
         "לכך נדרש מי שמכיר את מצבכם: רוקח או רופא. אני יכול למסור עובדות בלבד.",
     ),
+    "urgent_line": ("If this is urgent, call {medical}.", "אם זה דחוף, התקשרו ל-{medical}."),
     "refuse_comparison": (
         "I can't say which medicine is better. A pharmacist can help with that: shall I pass you on?",
         "איני יכול לומר איזו תרופה טובה יותר. רוקח או רוקחת יוכלו לעזור. להעביר אתכם?",
@@ -110,7 +117,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Too much of a medicine or swallowing something harmful is an emergency. Call {medical} now, also if there are no signs yet.",
         "נטילת יתר או בליעת חומר מסוכן הן מצב חירום. התקשרו עכשיו ל-{medical}, גם אם אין עדיין סימנים.",
     ),
-    "emergency_poison_centre": ("The poison centre also answers: {poison}.", "גם המרכז להרעלות עונה: {poison}."),
+    "emergency_poison_centre": (
+        "The poison centre also answers: {poison}.",
+        "גם המרכז להרעלות עונה: {poison}.",
+    ),
     "emergency_SELF_HARM": (
         "You don't have to be alone with this. ERAN, {crisis}, answers at any hour. In immediate danger call {medical}.",
         "לא חייבים להישאר עם זה לבד. ער״ן, {crisis}, זמינים בכל שעה. בסכנה מיידית: מד״א, {medical}.",
@@ -122,15 +132,27 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     ),
     # -- facts ----------------------------------------------------------------------------------------------
     "listed_as": ("{said} is listed with us as {name}.", "{said} רשום אצלנו בשם {name}."),
-    "contains_one": ("{name} contains the active ingredient {ingredients}.", "{name} מכיל את החומר הפעיל {ingredients}."),
-    "contains_many": ("{name} contains the active ingredients {ingredients}.", "{name} מכיל את החומרים הפעילים {ingredients}."),
+    "contains_one": (
+        "{name} contains the active ingredient {ingredients}.",
+        "{name} מכיל את החומר הפעיל {ingredients}.",
+    ),
+    "contains_many": (
+        "{name} contains the active ingredients {ingredients}.",
+        "{name} מכיל את החומרים הפעילים {ingredients}.",
+    ),
     "product_form": ("Form: {form}. Strength: {strength}.", "צורת מתן: {form}. חוזק: {strength}."),
     "product_pack": ("Pack: {size} {unit}.", "אריזה: {size} {unit}."),
     "pack_unknown": ("The pack size is not on file.", "גודל האריזה אינו רשום אצלנו."),
     "leaflet_use": ("Used for, according to the leaflet: {text}", "שימוש, לפי העלון: {text}"),
-    "leaflet_dosage": ("Dosage, according to the leaflet (adults): {text}", "מינון, לפי העלון (מבוגרים): {text}"),
+    "leaflet_dosage": (
+        "Dosage, according to the leaflet (adults): {text}",
+        "מינון, לפי העלון (מבוגרים): {text}",
+    ),
     "leaflet_dosage_any": ("Dosage, according to the leaflet: {text}", "מינון, לפי העלון: {text}"),
-    "leaflet_says_any": ("{name} – {section}. According to the leaflet: {text}", "{name} – {section}. לפי העלון: {text}"),
+    "leaflet_says_any": (
+        "{name} – {section}. According to the leaflet: {text}",
+        "{name} – {section}. לפי העלון: {text}",
+    ),
     "leaflet_warnings": ("Warnings, according to the leaflet: {text}", "אזהרות, לפי העלון: {text}"),
     "leaflet_says": (
         "{name} – {section}. According to the leaflet (adults): {text}",
@@ -177,7 +199,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I found several medications for “{query}”. Which one do you mean?",
         "מצאתי כמה תרופות עבור ”{query}“. לאיזו התכוונתם?",
     ),
-    "more_exist": ("There are more; the form or strength narrows it down.", "יש עוד; ציון צורה או חוזק יצמצם את הרשימה."),
+    "more_exist": (
+        "There are more; the form or strength narrows it down.",
+        "יש עוד; ציון צורה או חוזק יצמצם את הרשימה.",
+    ),
     # -- stock ----------------------------------------------------------------------------------------------
     "controlled_stock": (
         "{name} is a controlled medicine; please contact the branch about its stock.",
@@ -189,10 +214,12 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{name} is out of stock in our online store.",
         "{name} אינו במלאי בחנות המקוונת.",
     ),
-    "out_of_stock_city": ("{name} is out of stock in our branches in {city}.", "{name} אינו במלאי בסניפים שלנו ב{city}."),
+    "out_of_stock_city": (
+        "{name} is out of stock in our branches in {city}.",
+        "{name} אינו במלאי בסניפים שלנו ב{city}.",
+    ),
     "restock": ("Expected restock date: {date}.", "צפי חזרה למלאי: {date}."),
     "restock_none": ("There is no restock date on file.", "אין צפי רשום לחזרה למלאי."),
-    "in_stock_already": ("{name} is in stock.", "{name} נמצא במלאי."),
     "stock_note": (
         "Stock as of {time}; it is not reserved.",
         "המלאי נכון לשעה {time}, ואינו שמור עבורכם.",
@@ -217,7 +244,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "none_left": ("none", "אין"),
     "ask_branch": ("contact the branch", "לבירור בסניף"),
     "city_not_served": ("We don’t have stores in {city}.", "אין לנו סניפים ב{city}."),
-    "nearest_branch": ("The nearest branch is {store}, about {km} km away.", "הסניף הקרוב ביותר הוא {store}, במרחק של כ-{km} ק״מ."),
+    "nearest_branch": (
+        "The nearest branch is {store}, about {km} km away.",
+        "הסניף הקרוב ביותר הוא {store}, במרחק של כ-{km} ק״מ.",
+    ),
     "nearest_stocked": (
         "The nearest branch that has {name} is {store}, about {km} km away.",
         "הסניף הקרוב ביותר שבו יש {name} הוא {store}, במרחק של כ-{km} ק״מ.",
@@ -228,12 +258,13 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I can't order or reserve. The branch can help{phone}.",
         "איני יכול להזמין או לשריין. אפשר לפנות לסניף{phone}.",
     ),
-    "none_in_list": ("None of these is in stock right now.", "אף אחד מאלה אינו במלאי כרגע."),
-    "totals_head": ("{name}:", "{name}:"),
     "matches_head": ("These match “{query}”:", "אלה מתאימים ל”{query}“:"),
     "matches_ask": ("Which one do you mean?", "לאיזה מהם התכוונתם?"),
     "category_none": ("We list nothing of that kind.", "אין ברשימה שלנו תכשירים מהסוג הזה."),
-    "other_form": ("We don't list it in that form or strength. What we list:", "בצורה או בחוזק האלה הוא אינו ברשימה שלנו. מה שיש ברשימה:"),
+    "other_form": (
+        "We don't list it in that form or strength. What we list:",
+        "בצורה או בחוזק האלה הוא אינו ברשימה שלנו. מה שיש ברשימה:",
+    ),
     "category_head": ("Listed with us under “{category}”:", "רשומים אצלנו תחת ”{category}“:"),
     "category_note": (
         "The list is in no order of preference.",
@@ -296,14 +327,20 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "same_one": ("{a} and {b} are the same product here: {name}.", "{a} ו{b} הם אותו תכשיר אצלנו: {name}."),
     # -- branches -------------------------------------------------------------------------------------------
-    "branch_line": ("{store}: {hours}. Phone {phone}. {address}", "{store}: {hours}. טלפון {phone}. {address}"),
+    "branch_line": (
+        "{store}: {hours}. Phone {phone}. {address}",
+        "{store}: {hours}. טלפון {phone}. {address}",
+    ),
     "branches_list": ("Our branches:", "הסניפים שלנו:"),
     "hours_today": ("open today {hours}", "פתוח היום {hours}"),
     "hours_on": ("{day}: {hours}", "{day}: {hours}"),
     "closed_today": ("closed today", "סגור היום"),
     "closed_on": ("{day}: closed", "{day}: סגור"),
     "hours_unknown": ("no opening hours on file", "אין שעות פתיחה רשומות"),
-    "online_hours": ("The online store takes orders on the website at any hour.", "החנות המקוונת פתוחה באתר בכל שעה."),
+    "online_hours": (
+        "The online store takes orders on the website at any hour.",
+        "החנות המקוונת פתוחה באתר בכל שעה.",
+    ),
     # -- identity -------------------------------------------------------------------------------------------
     "ask_identifier": (
         "I'll need your email or phone number to look up your prescriptions. A code will go to the contact on file.",
@@ -353,8 +390,14 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Would you like to check the refill status for any of these?",
         "לבדוק אם אפשר לנפק אחד מהם?",
     ),
-    "prescriptions_ask_one": ("Would you like to check whether it can be refilled?", "לבדוק אם אפשר לנפק אותו?"),
-    "refill_yes": ("Yes, your {name} prescription is eligible for refill.", "כן, ניתן לנפק את המרשם ל{name}."),
+    "prescriptions_ask_one": (
+        "Would you like to check whether it can be refilled?",
+        "לבדוק אם אפשר לנפק אותו?",
+    ),
+    "refill_yes": (
+        "Yes, your {name} prescription is eligible for refill.",
+        "כן, ניתן לנפק את המרשם ל{name}.",
+    ),
     "refill_note": (
         "Note: {name} requires a valid prescription. Please ensure your prescription is current before requesting a refill.",
         "שימו לב: {name} ניתן במרשם בתוקף בלבד. נא לוודא שהמרשם בתוקף לפני בקשת ניפוק.",
@@ -380,7 +423,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{name} is a controlled medicine: your doctor must issue a new prescription.",
         "{name} היא תרופה בפיקוח: הרופא צריך להנפיק מרשם חדש.",
     ),
-    "no_such_prescription": ("I see no prescription for {name} on your file.", "לא מצאתי ברשומות שלכם מרשם ל{name}."),
+    "no_such_prescription": (
+        "I see no prescription for {name} on your file.",
+        "לא מצאתי ברשומות שלכם מרשם ל{name}.",
+    ),
     "no_prescription_found": ("I couldn't find that prescription.", "לא מצאתי את המרשם הזה."),
     "which_prescription": ("Which prescription do you mean?", "לאיזה מרשם התכוונתם?"),
     "verify_otc": (
@@ -494,8 +540,16 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
 # key → ((one, two, many) in English, (one, two, many) in Hebrew)
 PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
     "in_stock": (
-        ("{name} is in stock ({n} unit available).", "{name} is in stock ({n} units available).", "{name} is in stock ({n} units available)."),
-        ("{name} במלאי (נותרה יחידה אחת).", "{name} במלאי ({n} יחידות זמינות).", "{name} במלאי ({n} יחידות זמינות)."),
+        (
+            "{name} is in stock ({n} unit available).",
+            "{name} is in stock ({n} units available).",
+            "{name} is in stock ({n} units available).",
+        ),
+        (
+            "{name} במלאי (נותרה יחידה אחת).",
+            "{name} במלאי ({n} יחידות זמינות).",
+            "{name} במלאי ({n} יחידות זמינות).",
+        ),
     ),
     "in_stock_low": (
         (
@@ -510,8 +564,16 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
         ),
     ),
     "in_stock_at": (
-        ("{name} is in stock at {store} ({n} unit).", "{name} is in stock at {store} ({n} units).", "{name} is in stock at {store} ({n} units)."),
-        ("{name} במלאי ב{store} (יחידה אחת).", "{name} במלאי ב{store} ({n} יחידות).", "{name} במלאי ב{store} ({n} יחידות)."),
+        (
+            "{name} is in stock at {store} ({n} unit).",
+            "{name} is in stock at {store} ({n} units).",
+            "{name} is in stock at {store} ({n} units).",
+        ),
+        (
+            "{name} במלאי ב{store} (יחידה אחת).",
+            "{name} במלאי ב{store} ({n} יחידות).",
+            "{name} במלאי ב{store} ({n} יחידות).",
+        ),
     ),
     "in_stock_online": (
         (
@@ -551,7 +613,11 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
     ),
     "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
     "refills_left": (
-        ("You have {n} refill remaining.", "You have {n} refills remaining.", "You have {n} refills remaining."),
+        (
+            "You have {n} refill remaining.",
+            "You have {n} refills remaining.",
+            "You have {n} refills remaining.",
+        ),
         ("נותר ניפוק אחד.", "נותרו {n} ניפוקים.", "נותרו {n} ניפוקים."),
     ),
     "refills_short": (
@@ -559,7 +625,11 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
         ("נותר ניפוק אחד", "נותרו {n} ניפוקים", "נותרו {n} ניפוקים"),
     ),
     "prescriptions_head": (
-        ("I found {n} prescription for {name}:", "I found {n} prescriptions for {name}:", "I found {n} prescriptions for {name}:"),
+        (
+            "I found {n} prescription for {name}:",
+            "I found {n} prescriptions for {name}:",
+            "I found {n} prescriptions for {name}:",
+        ),
         ("מצאתי מרשם אחד על שמכם:", "מצאתי {n} מרשמים על שמכם:", "מצאתי {n} מרשמים על שמכם:"),
     ),
     "prescriptions_head_active": (
@@ -575,8 +645,16 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
         ),
     ),
     "code_wrong": (
-        ("That code is not right. You have {n} try left.", "That code is not right. You have {n} tries left.", "That code is not right. You have {n} tries left."),
-        ("הקוד אינו נכון. נותר ניסיון אחד.", "הקוד אינו נכון. נותרו {n} ניסיונות.", "הקוד אינו נכון. נותרו {n} ניסיונות."),
+        (
+            "That code is not right. You have {n} try left.",
+            "That code is not right. You have {n} tries left.",
+            "That code is not right. You have {n} tries left.",
+        ),
+        (
+            "הקוד אינו נכון. נותר ניסיון אחד.",
+            "הקוד אינו נכון. נותרו {n} ניסיונות.",
+            "הקוד אינו נכון. נותרו {n} ניסיונות.",
+        ),
     ),
 }
 
@@ -598,7 +676,10 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "suspension": ("suspension", "תרחיף"),
         "injection": ("injection", "זריקה"),
     },
-    "release": {"extended": ("extended release", "שחרור מושהה"), "delayed": ("delayed release", "שחרור מאוחר")},
+    "release": {
+        "extended": ("extended release", "שחרור מושהה"),
+        "delayed": ("delayed release", "שחרור מאוחר"),
+    },
     "unit": {
         "tablet": ("tablets", "טבליות"),
         "tablets": ("tablets", "טבליות"),

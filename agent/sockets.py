@@ -69,6 +69,8 @@ def _admitted(address: str) -> bool:
         return bool(cache.incr(key) <= settings.CHAT_SOCKETS_PER_MINUTE)
     except ValueError:  # the minute ended between the two calls
         return True
-    except Exception as error:  # any cache client's error: the count of open sockets still bounds this process
+    except (
+        Exception
+    ) as error:  # any cache client's error: the count of open sockets still bounds this process
         log.warning("cache unavailable: %s", type(error).__name__)
         return True

@@ -26,7 +26,8 @@ def store_described(store: Store) -> dict[str, Any]:
     days = hours_of_week(store)
     if any(day.hours for day in days):
         week = {
-            _WEEK[day.weekday]: [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in day.hours] for day in days
+            _WEEK[day.weekday]: [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in day.hours]
+            for day in days
         }
     return {
         "store_id": store.pk,

@@ -158,6 +158,6 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
         )
         Run.objects.filter(pk=work.run.pk).update(answer_seq=told["seq"])
-        Conversation.objects.filter(~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk).update(
-            state=reply.state, language=reply.language
-        )
+        Conversation.objects.filter(
+            ~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk
+        ).update(state=reply.state, language=reply.language)

@@ -72,7 +72,11 @@ def apart(value: object, language: Language) -> str:
     if "\n" in text or len(text) > 160 or "\u2068" in text or "\u2066" in text:
         return text
     if language == "he" and _FOREIGN_TO_HEBREW.search(text):
-        return isolate(text) if _HEBREW.search(text) or not re.fullmatch(r"[\d\s():+./:-]+", text) else _number(text)
+        return (
+            isolate(text)
+            if _HEBREW.search(text) or not re.fullmatch(r"[\d\s():+./:-]+", text)
+            else _number(text)
+        )
     if language == "en" and _HEBREW.search(text):
         return isolate(text)
     return text
@@ -119,7 +123,9 @@ def error_text(code: str, language: str, *, tries_left: int | None = None) -> st
 
 def tool_label(name: str, arguments: Mapping[str, Any], language: Language) -> str:
     """What a customer reads while a tool runs."""
-    query = str(arguments.get("medication_name") or arguments.get("medication_query") or arguments.get("query") or "")
+    query = str(
+        arguments.get("medication_name") or arguments.get("medication_query") or arguments.get("query") or ""
+    )
     if query.startswith("med-"):
         query = ""  # a number of ours tells a customer nothing
     place = str(arguments.get("store_query") or "")

@@ -7,4 +7,4 @@ class PharmacySiteConfig(AppConfig):
     name = "pharmacy_site"
 
     def ready(self) -> None:
-        from pharmacy_site import checks, celery  # noqa: F401  (registering is their import's effect)
+        from pharmacy_site import celery, checks  # noqa: F401  (registering is their import's effect)

@@ -11,7 +11,9 @@ def development_defaults(**kwargs: Any) -> list[Error]:
     """An error for each development default that is still in force."""
     found = []
     if not settings.SECRET_KEY_IS_SET:
-        found.append(Error("SECRET_KEY is not set.", hint="Set it to a long random text.", id="pharmacy.E001"))
+        found.append(
+            Error("SECRET_KEY is not set.", hint="Set it to a long random text.", id="pharmacy.E001")
+        )
     if settings.DEBUG:
         found.append(Error("DEBUG is on.", hint="Unset DEBUG.", id="pharmacy.E002"))
     if settings.DATABASE["ENGINE"].endswith("sqlite3"):
@@ -19,9 +21,7 @@ def development_defaults(**kwargs: Any) -> list[Error]:
             Error("The database is SQLite.", hint="Set DATABASE_URL to PostgreSQL.", id="pharmacy.E003")
         )
     if not settings.REDIS_URL:
-        found.append(
-            Error("Several web processes need Redis.", hint="Set REDIS_URL.", id="pharmacy.E004")
-        )
+        found.append(Error("Several web processes need Redis.", hint="Set REDIS_URL.", id="pharmacy.E004"))
     if set(settings.ALLOWED_HOSTS) <= {"localhost", "127.0.0.1", "[::1]"}:
         found.append(
             Error("ALLOWED_HOSTS names no public host.", hint="Set ALLOWED_HOSTS.", id="pharmacy.E005")

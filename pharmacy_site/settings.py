@@ -100,7 +100,9 @@ TEMPLATES: list[dict[str, Any]] = [
 
 # -- Database -----------------------------------------------------------------------------------------------
 DATABASE: dict[str, Any] = env.dj_db_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'pharmacy.sqlite3'}")
-DATABASE_LOCK_TIMEOUT = env.int("DATABASE_LOCK_TIMEOUT", 10)  # seconds; then the customer is told that we are busy
+DATABASE_LOCK_TIMEOUT = env.int(
+    "DATABASE_LOCK_TIMEOUT", 10
+)  # seconds; then the customer is told that we are busy
 if DATABASE["ENGINE"].endswith("sqlite3"):
     # A writer takes the lock when its transaction begins: a deferred one fails when it turns from reader to writer.
     DATABASE["OPTIONS"] = {

@@ -133,7 +133,12 @@ def fresh_database(name: str, folder: Path) -> str:
     import psycopg
 
     own = connection.settings_dict
-    where = {"host": own["HOST"], "port": own["PORT"] or 5432, "user": own["USER"], "password": own["PASSWORD"]}
+    where = {
+        "host": own["HOST"],
+        "port": own["PORT"] or 5432,
+        "user": own["USER"],
+        "password": own["PASSWORD"],
+    }
     with psycopg.connect(**where, dbname="postgres", autocommit=True) as admin:
         admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         admin.execute(f'CREATE DATABASE "{name}"')
@@ -158,7 +163,18 @@ def wait_until_served(url: str, process: subprocess.Popen[bytes], seconds: float
 @contextmanager
 def served(env: dict[str, str], port: int, log: Path) -> Iterator[Site]:
     """Serves the site with daphne, as `make run` does."""
-    command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", "pharmacy_site.asgi:application"]
+    command = [
+        sys.executable,
+        "-m",
+        "daphne",
+        "-b",
+        "127.0.0.1",
+        "-p",
+        str(port),
+        "-v",
+        "0",
+        "pharmacy_site.asgi:application",
+    ]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
@@ -196,7 +212,9 @@ def chat_server(
         "CHAT_MESSAGES_PER_MINUTE": "60",
     }
     for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True
+        )
     with served(env, free_port(), folder / "server.log") as site:
         yield site
     if "postgres" in database:

@@ -35,9 +35,13 @@ def says(text: str) -> Reply:
 def asked(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Ask a scripted model in a conversation; returns the conversation, the answer and the model."""
 
-    def ask(model: Any, text: str = "Do you have Advil?", patient: str | None = None) -> tuple[Conversation, str]:
+    def ask(
+        model: Any, text: str = "Do you have Advil?", patient: str | None = None
+    ) -> tuple[Conversation, str]:
         conversation, _ = events.conversation_begin(language="en")
-        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1")
+        runs.message_accept(
+            conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
+        )
         if patient:
             from django.utils import timezone
 
@@ -81,7 +85,8 @@ def test_without_a_proof_no_patient_tool_answers(asked: Any) -> None:
     arguments = {"user_identifier": "david.cohen@example.com", "action": "LIST", "prescription_id": None}
     verify = {"patient_id": "10000101", "med_id": "2", "intent": "refill", "language": "en"}
     model = Scripted(
-        [Step("prescription_management", arguments), Step("prescription_verify", verify)], says("I need a code.")
+        [Step("prescription_management", arguments), Step("prescription_verify", verify)],
+        says("I need a code."),
     )
     asked(model)
     assert [result.ok for result in model.turns[-1].results] == [False, False]
@@ -89,7 +94,9 @@ def test_without_a_proof_no_patient_tool_answers(asked: Any) -> None:
 
 
 def test_arguments_that_break_the_schema_come_back_to_the_model(asked: Any) -> None:
-    model = Scripted([Step("check_inventory", {"medication_id": True, "x": 1}), Step("no_such", {})], says("Sorry."))
+    model = Scripted(
+        [Step("check_inventory", {"medication_id": True, "x": 1}), Step("no_such", {})], says("Sorry.")
+    )
     asked(model)
     first, second = model.turns[-1].results
     assert first.code == second.code == "invalid"
@@ -130,7 +137,11 @@ def test_a_grounded_answer_passes(asked: Any) -> None:
 
 @pytest.mark.parametrize(
     ("message", "number"),
-    [("my chest hurts and I can't breathe", "101"), ("I want to kill myself", "1201"), ("I swallowed the whole bottle of pills", "101")],
+    [
+        ("my chest hurts and I can't breathe", "101"),
+        ("I want to kill myself", "1201"),
+        ("I swallowed the whole bottle of pills", "101"),
+    ],
 )
 def test_an_emergency_is_answered_before_any_model(asked: Any, message: str, number: str) -> None:
     model = Scripted(says("Do you want Advil?"))
@@ -146,7 +157,9 @@ def test_advice_is_refused_before_any_model_and_calls_no_tool(asked: Any) -> Non
     assert not ToolCall.objects.exists()
 
 
-def test_a_broken_model_ends_in_a_visible_failure(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_model_ends_in_a_visible_failure(
+    demo_committed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Broken:
         name = "broken"
 
@@ -169,9 +182,13 @@ def test_a_broken_model_ends_in_a_visible_failure(demo_committed: None, monkeypa
     assert Event.objects.order_by("-seq").first().type == "run.failed"
 
 
-def test_a_run_that_was_taken_away_writes_nothing(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_taken_away_writes_nothing(
+    demo_committed: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="Do you have Advil?", address="")
+    runs.message_accept(
+        conversation_id=conversation.pk, client_msg_id=uuid4(), text="Do you have Advil?", address=""
+    )
     run_id = runs.run_claim(conversation.pk)
     assert run_id
 

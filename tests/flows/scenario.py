@@ -119,7 +119,10 @@ def frame_of(turn: dict[str, Any], scenario: dict[str, Any], code: str) -> dict[
     if turn.get("person"):
         return {"type": "handoff.request"}
     if "code_field" in turn:
-        return {"type": "identity.code", "code": code if turn["code_field"] == "demo" else str(turn["code_field"])}
+        return {
+            "type": "identity.code",
+            "code": code if turn["code_field"] == "demo" else str(turn["code_field"]),
+        }
     text = code if turn.get("code") == "demo" else str(turn.get("code") or turn["say"])
     frame = {"type": "message.send", "client_msg_id": str(uuid.uuid4()), "text": text}
     return frame | ({"location": scenario["location"]} if scenario.get("location") else {})

@@ -8,7 +8,6 @@ import urllib.request
 from typing import Any
 
 import pytest
-
 from flows.scenario import Chat, check, frame_of, scenarios
 
 ALL = scenarios()

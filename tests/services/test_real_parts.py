@@ -36,7 +36,9 @@ def message(text: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def site(tmp_path: Path, django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest) -> Any:
+def site(
+    tmp_path: Path, django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest
+) -> Any:
     """Starts served sites on one fresh database with the demo data; each takes further environment variables."""
     from conftest import free_port, fresh_database, served
 
@@ -51,7 +53,9 @@ def site(tmp_path: Path, django_db_setup: None, django_db_blocker: Any, request:
         "CELERY_BROKER_URL": "",
     }
     for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-        subprocess.run([sys.executable, "manage.py", *command], cwd=ROOT, env=base, check=True, capture_output=True)
+        subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=base, check=True, capture_output=True
+        )
 
     @contextmanager
     def start(**env: str) -> Iterator[Any]:
@@ -84,8 +88,21 @@ def test_a_celery_worker_mails_the_code(site: Any, broker: str) -> None:
     if not listening(broker):
         missing(broker.split(":")[0])
     env = {**site.env, "CELERY_BROKER_URL": broker}
-    command = [sys.executable, "-m", "celery", "-A", "pharmacy_site", "worker", "--pool", "solo", "-l", "WARNING"]
-    worker = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    command = [
+        sys.executable,
+        "-m",
+        "celery",
+        "-A",
+        "pharmacy_site",
+        "worker",
+        "--pool",
+        "solo",
+        "-l",
+        "WARNING",
+    ]
+    worker = subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     try:
 
         async def run(running: Any) -> None:
@@ -209,7 +226,16 @@ def test_no_log_line_holds_what_was_said_or_who_it_was(site: Any, tmp_path: Path
         with pytest.raises(urllib.error.HTTPError):
             urllib.request.urlopen(request, timeout=5)
         log = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
-        for canary in ("canary-phrase", "john.doe", "John Doe", "1965-03-15", "lisinopril", "Lisinopril", code, chat.secret):
+        for canary in (
+            "canary-phrase",
+            "john.doe",
+            "John Doe",
+            "1965-03-15",
+            "lisinopril",
+            "Lisinopril",
+            code,
+            chat.secret,
+        ):
             assert canary not in log
 
     with site() as running:

@@ -12,10 +12,11 @@ from agent.database import in_database
 from agent.llm.base import Language, Reply, Step, Turn
 from agent.llm.offline import facts, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
-from agent.llm.offline.decide import LOST, PLAIN_FACTS, REPEATABLE, SURE, Frame, decide
+from agent.llm.offline.decide import decide
+from agent.llm.offline.frames import LOST, PLAIN_FACTS, REPEATABLE, SURE, Frame
 from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
-from pharmacy_site.lib.text import language_of
+from pharmacy_site.lib.text import language_of, words
 
 COURTESIES: Final = (
     "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked",
@@ -54,7 +55,12 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
         talk.courtesy,
     ),
 }
-NEEDS_MEDICINE: Final = frozenset({"info", "section", "detail", "rx", "price", "stock", "stock_place", "equivalent", "restock"})
+NEEDS_MEDICINE: Final = frozenset(
+    {"info", "section", "detail", "rx", "price", "stock", "stock_place", "equivalent", "restock"}
+)
+ASKING: Final = frozenset(
+    words("what which should can could is do does how when who מה איזה איזו כדאי האם אפשר מתי כמה איך")
+)
 REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
 
 
@@ -94,7 +100,7 @@ def understand(turn: Turn) -> Understood:
         return Understood(View(turn, turn.language), (frame,), Message("", (), ()), [])
     message = recognise(turn.text)
     view = View(turn, _language(turn, message))
-    frames = decide(message, turn.state, verified=turn.identifier is not None).frames
+    frames = decide(message, turn.state).frames
     if turn.refused:
         return _refused(turn, view, message, frames)
     first = frames[0] if frames else Frame("unknown", 0.4)
@@ -118,13 +124,26 @@ def _language(turn: Turn, message: Message) -> Language:
 def _refused(turn: Turn, view: View, message: Message, frames: Sequence[Frame]) -> Understood:
     """Advice is refused; a plain fact that was asked in a clause of its own is still answered."""
     medicines = [medicine for frame in frames for medicine in frame.medicines]
-    part = talk.refusal(view, turn.refused, turn.state, medicines)
+    complaint = (
+        turn.refused in ("ADVICE", "DIAGNOSIS")
+        and not medicines
+        and not any(clause.asks or clause.words[0] in ASKING for clause in message.clauses)
+    )
+    part = talk.refusal(view, turn.refused, turn.state, medicines, complaint=complaint)
     plain: list[Frame] = []
     if len(message.clauses) > 1:
-        allowed = [clause for clause in message.clauses if policy.check_input(clause.text) == policy.InputVerdict.ANSWER]
+        allowed = [
+            clause
+            for clause in message.clauses
+            if policy.check_input(clause.text) == policy.InputVerdict.ANSWER
+        ]
         if allowed and len(allowed) < len(message.clauses):
-            rest = Message(message.text, tuple(clause for clause in allowed if clause.asks or clause.has("stock", "price")), ())
-            found = decide(rest, {**turn.state, "pending": None}, verified=False).frames if rest.clauses else ()
+            rest = Message(
+                message.text,
+                tuple(clause for clause in allowed if clause.asks or clause.has("stock", "price")),
+                (),
+            )
+            found = decide(rest, {**turn.state, "pending": None}).frames if rest.clauses else ()
             plain = [frame for frame in found if frame.intent in PLAIN_FACTS and frame.confidence >= SURE]
     return Understood(view, tuple(plain), message, [part])
 
@@ -161,7 +180,9 @@ def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
 
 def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
     """The question back when a frame lacks its medicine or is not sure enough."""
-    if frame.intent == "ask_what" or (LOST <= frame.confidence < SURE and frame.medicines and frame.intent == "info"):
+    if frame.intent == "ask_what" or (
+        LOST <= frame.confidence < SURE and frame.medicines and frame.intent == "info"
+    ):
         names = [medicine for medicine in frame.medicines if "id" in medicine]
         if names:
             name = view.name(names[0])
@@ -175,7 +196,11 @@ def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
         pending = {"kind": "medication", "frame": frame.kept()}
         return Part(view.say("which_medicine"), state={"pending": pending})
     if frame.intent == "interaction" and len(frame.medicines) < 2 and not frame.details.get("others"):
-        focus = [m for m in turn.state.get("focus", ()) if all(m.get("id") != own.get("id") for own in frame.medicines)]
+        focus = [
+            m
+            for m in turn.state.get("focus", ())
+            if all(m.get("id") != own.get("id") for own in frame.medicines)
+        ]
         if focus and frame.medicines:
             return None
     return None
@@ -223,5 +248,10 @@ def _medicines(work: Understood) -> list[Mapping[str, Any]]:
 
 def _named(focus: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The medicines talked about, still called as they were chosen: names of a large catalogue repeat."""
-    names = {medicine["id"]: medicine["name"] for medicine in known if "id" in medicine and "name" in medicine}
-    return [{**medicine, **({"name": names[medicine["id"]]} if medicine.get("id") in names else {})} for medicine in focus]
+    names = {
+        medicine["id"]: medicine["name"] for medicine in known if "id" in medicine and "name" in medicine
+    }
+    return [
+        {**medicine, **({"name": names[medicine["id"]]} if medicine.get("id") in names else {})}
+        for medicine in focus
+    ]

@@ -17,7 +17,7 @@ from agent.llm.offline.answer import (
     product_line,
     rx_tag,
 )
-from agent.llm.offline.decide import Frame
+from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import about, asked_by_name, choose, tool_query, unresolved
 from agent.llm.offline.talk import unknown
 from agent.wording import listed
@@ -86,7 +86,9 @@ def _described(view: View, medication: Medication, found: StepResult, *, short: 
     result = found.result["medication"]
     ingredients = view.ingredients(facts, result)
     contains = view.say(
-        "contains_one" if len(ingredients) == 1 else "contains_many", name=name, ingredients=listed(ingredients, view.language)
+        "contains_one" if len(ingredients) == 1 else "contains_many",
+        name=name,
+        ingredients=listed(ingredients, view.language),
     )
     lines, quoted = [], []
     for kind in () if short else ("use", "dosage", "warnings"):
@@ -118,14 +120,18 @@ def _described(view: View, medication: Medication, found: StepResult, *, short: 
 
 def speaks_of_children(text: str) -> bool:
     """Whether a leaflet's text is (also) about children, so that it can't be headed "adults"."""
-    return bool({"children", "child", "infants", "ילדים", "לילדים", "הילד", "תינוקות"} & set(text.lower().replace(":", " ").split()))
+    return bool(
+        {"children", "child", "infants", "ילדים", "לילדים", "הילד", "תינוקות"}
+        & set(text.lower().replace(":", " ").split())
+    )
 
 
 def said_otherwise(view: View, medication: Medication, facts: Mapping[str, Any]) -> str:
     """Names the product when the customer called it otherwise."""
     said = str(medication.get("said") or medication.get("query") or "")
     if not said or any(
-        compact(said) == compact(str(facts.get(key) or "")) or compact(said).endswith(compact(str(facts.get(key) or "§")))
+        compact(said) == compact(str(facts.get(key) or ""))
+        or compact(said).endswith(compact(str(facts.get(key) or "§")))
         for key in ("label_en", "label_he")
     ):
         return ""
@@ -195,7 +201,11 @@ def section(view: View, frame: Frame) -> Plan:
             source_line(view, leaflet, frame.sections[0]) if quoted else "",
         ),
         cards=[medication_card(view, facts, found.result["medication"], leaflet)] if quoted else [],
-        suggestions=[view.say("chip_stock", name=name), view.say("chip_info", name=name), view.say("chip_person")],
+        suggestions=[
+            view.say("chip_stock", name=name),
+            view.say("chip_info", name=name),
+            view.say("chip_person"),
+        ],
         quoted=quoted,
         state=about([medicine_of(facts)]),
     )
@@ -248,9 +258,7 @@ def rx(view: View, frame: Frame) -> Plan:
         required = found.result["prescriptionRequired"]
         text = view.say("rx_yes" if required else "rx_no", name=name)
         chips = [view.say("chip_stock", name=name), view.say("chip_info", name=name)]
-        parts.append(
-            Part(paragraphs(said_otherwise(view, medication, facts), text), suggestions=chips)
-        )
+        parts.append(Part(paragraphs(said_otherwise(view, medication, facts), text), suggestions=chips))
         known.append(medicine_of(facts))
     return joined(parts, known, (yield from check_pairs(view, known)))
 
@@ -323,10 +331,18 @@ def same(view: View, frame: Frame) -> Plan:
     if bare[0] == bare[1]:
         shared = str(first.get("generic_he") or "").split(" + ") if view.language == "he" else bare[0]
         key = "same_yes_one" if len(bare[0]) == 1 else "same_yes"
-        text = view.say(key, a=view.of(first), b=view.of(second), ingredients=listed(shared if any(shared) else bare[0], view.language))
+        text = view.say(
+            key,
+            a=view.of(first),
+            b=view.of(second),
+            ingredients=listed(shared if any(shared) else bare[0], view.language),
+        )
         text = paragraphs(text, bullets([product_line(view, first), product_line(view, second)]))
     else:
-        inside = [listed(view.ingredients(one.evidence["medication"], one.result["medication"]), view.language) for one in found]
+        inside = [
+            listed(view.ingredients(one.evidence["medication"], one.result["medication"]), view.language)
+            for one in found
+        ]
         text = view.say("same_no", a=view.of(first), b=view.of(second), first=inside[0], second=inside[1])
     known = [medicine_of(first), medicine_of(second)]
     return joined([Part(text)], known, (yield from check_pairs(view, known)))
@@ -336,7 +352,11 @@ def interaction(view: View, frame: Frame) -> Plan:
     """What is on file about taking medicines together (S1: never advice about what to do)."""
     medicines = list(frame.medicines)
     if len(medicines) < 2:
-        others = [m for m in frame.details.get("others", ()) if all(m.get("id") != own.get("id") for own in medicines)]
+        others = [
+            m
+            for m in frame.details.get("others", ())
+            if all(m.get("id") != own.get("id") for own in medicines)
+        ]
         medicines = [*medicines, *others]
     if len(medicines) < 2:
         pending = {"kind": "medication", "frame": frame.kept()}
@@ -361,7 +381,12 @@ def interaction(view: View, frame: Frame) -> Plan:
             rest = [m for n, m in enumerate(medicines) if n != place]
             waiting = Frame("interaction", 0.9, (medication, *rest))
             if result.ok:
-                return choose(view, waiting, [medicine_of(result.evidence["medication"])], head=view.say("sure_name", name=view.of(result.evidence["medication"])))
+                return choose(
+                    view,
+                    waiting,
+                    [medicine_of(result.evidence["medication"])],
+                    head=view.say("sure_name", name=view.of(result.evidence["medication"])),
+                )
             return unresolved(view, waiting, medication, result)
         missing.append(tool_query(medication))
     if missing:
@@ -381,14 +406,19 @@ def check_pairs(
     ids = list(dict.fromkeys(int(medication["id"]) for medication in known))
     if len(ids) < 2:
         return None
-    [result] = yield [Step("interaction_check", {"med_ids": [str(pk) for pk in ids], "language": view.language})]
+    [result] = yield [
+        Step("interaction_check", {"med_ids": [str(pk) for pk in ids], "language": view.language})
+    ]
     names = {int(medication["id"]): view.name(medication) for medication in known}
     person = [view.say("chip_person")]
     if not result.ok:
         if result.code != "UNKNOWN_MED_ID":
             return Part(view.say("data_error"), suggestions=person)
         gaps = [gap.get(view.language) or gap.get("en") for gap in result.evidence.get("unassessed", ())]
-        text = view.say("interaction_unknown", names=listed([str(gap) for gap in gaps] or list(names.values()), view.language))
+        text = view.say(
+            "interaction_unknown",
+            names=listed([str(gap) for gap in gaps] or list(names.values()), view.language),
+        )
         return Part(text, suggestions=person, state=about(list(known)))
     lines, rows = [], []
     for pair in sorted(result.evidence.get("pairs", ()), key=lambda pair: pair["level"] != "avoid"):

@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.llm.base import Step, StepResult
 from agent.llm.offline.answer import Medication, Part, View, numbered, option_of, paragraphs, product_line
-from agent.llm.offline.decide import Frame
+from agent.llm.offline.frames import Frame
 from agent.wording import apart
 
 MOST_OPTIONS = 10
@@ -35,7 +35,12 @@ def doubtful(view: View, frame: Frame, medication: Medication, result: StepResul
     evidence = result.evidence
     if "id" in medication or evidence.get("by") != "partial" or evidence.get("whole_word", True):
         return None
-    return choose(view, frame, [option_of(evidence["medication"])], head=view.say("sure_name", name=view.of(evidence["medication"])))
+    return choose(
+        view,
+        frame,
+        [option_of(evidence["medication"])],
+        head=view.say("sure_name", name=view.of(evidence["medication"])),
+    )
 
 
 def unresolved(view: View, frame: Frame, medication: Medication, result: StepResult) -> Part:
@@ -87,7 +92,11 @@ def choose(
 ) -> Part:
     """Shows products to choose from; the frame waits for the choice."""
     lines = lines or [view.name(option) for option in options]
-    pending = {"kind": "which_medication", "options": [dict(option) for option in options], "frame": frame.kept()}
+    pending = {
+        "kind": "which_medication",
+        "options": [dict(option) for option in options],
+        "frame": frame.kept(),
+    }
     chips = [view.name(option) for option in options[:3]]
     if len(set(chips)) < len(chips):
         chips = [str(place) for place in range(1, len(chips) + 1)]
@@ -95,7 +104,8 @@ def choose(
     return Part(
         paragraphs(head, body, foot),
         suggestions=chips,
-        state={"pending": pending, "shown": [dict(option) for option in options]} | ({"focus": []} if len(options) > 1 else {}),
+        state={"pending": pending, "shown": [dict(option) for option in options]}
+        | ({"focus": []} if len(options) > 1 else {}),
     )
 
 

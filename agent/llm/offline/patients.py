@@ -5,7 +5,7 @@ from typing import Any
 
 from agent.llm.base import Step
 from agent.llm.offline.answer import Part, Plan, View, numbered, paragraphs
-from agent.llm.offline.decide import Frame
+from agent.llm.offline.frames import Frame
 from agent.wording import apart
 
 
@@ -17,7 +17,11 @@ def ask_identifier(view: View, frame: Frame) -> Part:
     return Part(
         view.say(key),
         suggestions=[view.say("chip_person")],
-        state={"waiting": frame.kept(), "pending": {"kind": "identifier", "frame": frame.kept()}, "identifier_asked": True},
+        state={
+            "waiting": frame.kept(),
+            "pending": {"kind": "identifier", "frame": frame.kept()},
+            "identifier_asked": True,
+        },
     )
 
 
@@ -46,7 +50,12 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
     identifier = identifier or view.turn.identifier
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(view, frame)
-    [result] = yield [Step("prescription_management", {"user_identifier": identifier, "action": "LIST", "prescription_id": None})]
+    [result] = yield [
+        Step(
+            "prescription_management",
+            {"user_identifier": identifier, "action": "LIST", "prescription_id": None},
+        )
+    ]
     if not result.ok:
         return _failed(view, frame, result.code)
     rows = list(result.result["prescriptions"])
@@ -54,9 +63,20 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
         return Part(view.say("prescriptions_none"), state={"waiting": None, "prescriptions": []})
     facts = {row["presc_id"]: row for row in result.evidence.get("prescriptions", ())}
     active = all(row["status"] == "active" for row in rows)
-    head = view.count("prescriptions_head_active" if active else "prescriptions_head", len(rows), name=result.result["user_name"])
+    head = view.count(
+        "prescriptions_head_active" if active else "prescriptions_head",
+        len(rows),
+        name=result.result["user_name"],
+    )
     lines = [_line(view, row, facts.get(row["presc_id"], {})) for row in rows]
-    table = [[_name(view, row), view.count("refills_short", row["refills_left"]), view.word("status", row["status"])] for row in rows]
+    table = [
+        [
+            _name(view, row),
+            view.count("refills_short", row["refills_left"]),
+            view.word("status", row["status"]),
+        ]
+        for row in rows
+    ]
     card = {
         "kind": "prescriptions",
         "data": {
@@ -67,7 +87,10 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
     }
     chips = [view.say("chip_refill", name=_name(view, row)) for row in rows if row["can_refill"]][:2]
     return Part(
-        paragraphs(f"{head}\n{numbered(lines)}", view.say("prescriptions_ask" if len(rows) > 1 else "prescriptions_ask_one")),
+        paragraphs(
+            f"{head}\n{numbered(lines)}",
+            view.say("prescriptions_ask" if len(rows) > 1 else "prescriptions_ask_one"),
+        ),
         cards=[card],
         suggestions=[*chips, view.say("chip_person")],
         state={
@@ -86,7 +109,12 @@ def _waits(frame: Frame, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {"id": row["presc_id"], "med_id": row["med_id"], "en": row["medication_name_en"], "he": row["medication_name_he"]}
+    return {
+        "id": row["presc_id"],
+        "med_id": row["med_id"],
+        "en": row["medication_name_en"],
+        "he": row["medication_name_he"],
+    }
 
 
 def _focus(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -94,7 +122,9 @@ def _focus(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     if len(rows) != 1:
         return {}
     row = rows[0]
-    return {"focus": [{"id": row["med_id"], "en": row["medication_name_en"], "he": row["medication_name_he"]}]}
+    return {
+        "focus": [{"id": row["med_id"], "en": row["medication_name_en"], "he": row["medication_name_he"]}]
+    }
 
 
 def _name(view: View, row: Mapping[str, Any]) -> str:
@@ -116,7 +146,10 @@ def _failed(view: View, frame: Frame, code: str) -> Part:
     if code in ("UNAUTHORIZED", "PATIENT_NOT_FOUND"):
         return ask_identifier(view, frame)
     if code == "NOT_FOUND":
-        return Part(view.say("no_prescription_found"), suggestions=[view.say("chip_prescriptions"), view.say("chip_person")])
+        return Part(
+            view.say("no_prescription_found"),
+            suggestions=[view.say("chip_prescriptions"), view.say("chip_person")],
+        )
     return Part(view.say("data_error"), suggestions=[view.say("chip_person")])
 
 
@@ -128,7 +161,12 @@ def refill_status(view: View, frame: Frame, identifier: str | None = None) -> Pl
     chosen = frame.details.get("prescription")
     state: dict[str, Any] = {"waiting": None}
     if not chosen:
-        [listed] = yield [Step("prescription_management", {"user_identifier": identifier, "action": "LIST", "prescription_id": None})]
+        [listed] = yield [
+            Step(
+                "prescription_management",
+                {"user_identifier": identifier, "action": "LIST", "prescription_id": None},
+            )
+        ]
         if not listed.ok:
             return _failed(view, frame, listed.code)
         rows = list(listed.result["prescriptions"])
@@ -165,7 +203,9 @@ def _fitting(rows: Sequence[Mapping[str, Any]], frame: Frame) -> list[Mapping[st
     if not frame.medicines:
         return list(rows)
     medicine = frame.medicines[0]
-    ids = {medicine["id"]} if "id" in medicine else {option["id"] for option in medicine.get("candidates", ())}
+    ids = (
+        {medicine["id"]} if "id" in medicine else {option["id"] for option in medicine.get("candidates", ())}
+    )
     fitting = [row for row in rows if row["med_id"] in ids]
     usable = [row for row in fitting if row["can_refill"]]
     return usable or fitting
@@ -203,7 +243,12 @@ def refill(view: View, frame: Frame, identifier: str | None = None) -> Plan:
             return (yield from refill_status(view, frame, identifier))
     asked = {"query": str(medicine.get("en") or medicine.get("said")), "language": view.language}
     patient = view.turn.patient_id or identifier
-    verify = {"patient_id": patient, "med_id": str(medicine["id"]), "intent": "refill", "language": view.language}
+    verify = {
+        "patient_id": patient,
+        "med_id": str(medicine["id"]),
+        "intent": "refill",
+        "language": view.language,
+    }
     [stocked, verified] = yield [Step("inventory_check", asked), Step("prescription_verify", verify)]
     name = view.name(medicine)
     if not verified.ok:
@@ -221,14 +266,18 @@ def refill(view: View, frame: Frame, identifier: str | None = None) -> Plan:
     elif result["rx_status"] == "refill_pending":
         lines.append(view.say("refill_pending", name=name))
     elif result["next_step"] == "allow_refill_request":
-        lines.append(f"{view.say('verify_ok', name=name)} {view.count('refills_left', int(result['refills_remaining'] or 0))}")
+        lines.append(
+            f"{view.say('verify_ok', name=name)} {view.count('refills_left', int(result['refills_remaining'] or 0))}"
+        )
         state["pending"] = {"kind": "offer_person", "reason": "refill"}
     elif result["next_step"] == "request_rx_details":
         lines.append(view.say("verify_none", name=name))
     elif result["rx_status"] == "expired" and not result["refills_remaining"]:
         lines.append(view.say("verify_no", name=name))
     else:
-        lines.append(view.say("refill_expired" if result["rx_status"] == "expired" else "verify_no", name=name))
+        lines.append(
+            view.say("refill_expired" if result["rx_status"] == "expired" else "verify_no", name=name)
+        )
     lines.append(_stock_line(view, medicine, stocked.result, medication, ok=stocked.ok))
     if state.get("pending"):
         lines.append(view.say("refill_offer"))
@@ -243,7 +292,11 @@ def _stock_line(
     name = view.name(medicine)
     if facts.get("controlled"):
         return view.say("controlled_stock", name=name)
-    match = next((m for m in result.get("matches", ()) if m["med_id"] == str(medicine["id"])), None) if ok else None
+    match = (
+        next((m for m in result.get("matches", ()) if m["med_id"] == str(medicine["id"])), None)
+        if ok
+        else None
+    )
     if match is None:
         return view.say("no_inventory", name=name)
     quantity = int(match["qty_on_hand"])
@@ -265,7 +318,9 @@ def renew(view: View, frame: Frame) -> Plan:
 def renew_doctor(view: View, frame: Frame) -> Plan:
     """A doctor's new prescription is not the pharmacy's to give."""
     yield from ()
-    return Part(view.say("renew_doctor"), suggestions=[view.say("chip_prescriptions"), view.say("chip_person")])
+    return Part(
+        view.say("renew_doctor"), suggestions=[view.say("chip_prescriptions"), view.say("chip_person")]
+    )
 
 
 def resend(view: View, frame: Frame) -> Plan:

@@ -27,13 +27,17 @@ _ASKS_AGAIN: Final = (
     r"|\s+and\s+(?=(?:if|whether)\s)"
     r"|\s+(?=ו(?:איפה|מתי|כמה|האם|מה|אם\s(?:צריך|יש))\b)"
 )
-_CLAUSE: Final = re.compile(rf"{_ASKS_AGAIN}|(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)")
+_CLAUSE: Final = re.compile(
+    rf"{_ASKS_AGAIN}|(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)"
+)
 _STRETCHED: Final = re.compile(r"([א-ת])\1{2,}")  # "דחוףףף"
 _UNITS: Final = frozenset({"mg", "mcg", "g", "ml", "gr", "מג", "מקג", "גרמ", "מל", "מיליגרמ", "מיקרוגרמ"})
 # Also a malformed one: it is answered like any other, so that nobody learns which addresses exist.
 _EMAIL: Final = re.compile(r"[^\s@,;:<>()\"']+@[^\s@,;:<>()\"']*[^\s@,;:<>()\"'.?!]")
 _PHONE_DIGITS: Final = range(9, 14)
-LINE_SUFFIXES: Final = frozenset({"pm", "forte", "xr", "xl", "sr", "er", "cr", "retard", "duo", "ultra", "junior", "cold", "flu", "sinus"})
+LINE_SUFFIXES: Final = frozenset(
+    {"pm", "forte", "xr", "xl", "sr", "er", "cr", "retard", "duo", "ultra", "junior", "cold", "flu", "sinus"}
+)
 SMALLEST_STRENGTH: Final = 5
 SHORTEST_NAME: Final = 3
 LONGEST_UNKNOWN: Final = 4
@@ -104,7 +108,8 @@ class Message:
     def names_only(self) -> bool:
         """Whether its Latin words are all names: such a message has no language of its own."""
         return all(
-            _covered(clause) >= len(clause.words) and (clause.medicines or clause.places) for clause in self.clauses
+            _covered(clause) >= len(clause.words) and (clause.medicines or clause.places)
+            for clause in self.clauses
         ) and bool(self.clauses)
 
 
@@ -133,7 +138,9 @@ def common_words() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def cue_words() -> frozenset[str]:
     """Every single word of the cues: known words, though some of them may be part of a name."""
-    return frozenset(word for phrases in _yaml("cues").values() for phrase in phrases for word in words(str(phrase)))
+    return frozenset(
+        word for phrases in _yaml("cues").values() for phrase in phrases for word in words(str(phrase))
+    )
 
 
 @lru_cache(maxsize=8)
@@ -173,7 +180,9 @@ def contacts_in(text: str) -> list[str]:
         rest, settings.PHONENUMBER_DEFAULT_REGION, leniency=phonenumbers.Leniency.POSSIBLE
     )
     written = [match.raw_string for match in phones]
-    return emails + [raw for raw in written if raw[0] in "0+(" and sum(map(str.isdigit, raw)) in _PHONE_DIGITS]
+    return emails + [
+        raw for raw in written if raw[0] in "0+(" and sum(map(str.isdigit, raw)) in _PHONE_DIGITS
+    ]
 
 
 def recognise(text: str) -> Message:
@@ -263,7 +272,9 @@ def _fill(clause: Clause) -> None:
             run.append(place)
         elif run:
             text = " ".join(clause.words[p] for p in run[:LONGEST_UNKNOWN])
-            clause.unknown.append(Unknown(run[0], run[-1] + 1, _as_written(clause.text, run[0], run[-1] + 1) or text))
+            clause.unknown.append(
+                Unknown(run[0], run[-1] + 1, _as_written(clause.text, run[0], run[-1] + 1) or text)
+            )
             run = []
     clause.categories = _categories_in(clause) if not clause.medicines else []
 
@@ -303,8 +314,13 @@ def _purposes(clause: Clause) -> dict[str, str]:
         rest = [other for other in clause.words[place + 1 :] if other not in ("a", "an", "my", "the")]
         for size in (3, 2, 1):
             name = " ".join(rest[:size])
-            for base in (name, name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s")):
-                found |= {compact(f"{base} {noun}"): f"{base} {noun}" for noun in ("medicine", "pills", "relief")}
+            for base in (
+                name,
+                name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s"),
+            ):
+                found |= {
+                    compact(f"{base} {noun}"): f"{base} {noun}" for noun in ("medicine", "pills", "relief")
+                }
     return found
 
 

@@ -16,9 +16,10 @@ from agent.llm.offline.answer import (
     product_line,
     rx_tag,
 )
-from agent.llm.offline.decide import Frame, Medication, same_strength
 from agent.llm.offline.facts import check_pairs, joined, said_otherwise
+from agent.llm.offline.frames import Frame, Medication
 from agent.llm.offline.names import about, asked_by_name, choose, exact_name, tool_query, unresolved
+from agent.llm.offline.pointing import same_strength
 from agent.llm.offline.talk import FAR
 from agent.wording import apart
 
@@ -35,7 +36,9 @@ def stock(view: View, frame: Frame) -> Plan:
     parts, known = [], []
     alone = len(frame.medicines) == 1
     for medication in frame.medicines[:3]:
-        one = Frame(frame.intent, frame.confidence, (medication,), details=frame.details, assumed=frame.assumed)
+        one = Frame(
+            frame.intent, frame.confidence, (medication,), details=frame.details, assumed=frame.assumed
+        )
         # A turn has eight steps: with three medicines the branches are not read as well.
         part = yield from _stock_of(view, one, medication, spread=len(frame.medicines) <= 2, alone=alone)
         parts.append(part)
@@ -60,31 +63,56 @@ def _stock_of(view: View, frame: Frame, medication: Medication, *, spread: bool,
         return Part(view.say("data_error"), suggestions=[view.say("chip_person")], state=about([mine]))
     if facts.get("controlled"):
         text = paragraphs(said, view.say("controlled_stock", name=name), note)
-        return Part(text, suggestions=[view.say("chip_branches"), view.say("chip_person")], state=about([mine]))
+        return Part(
+            text, suggestions=[view.say("chip_branches"), view.say("chip_person")], state=about([mine])
+        )
     inventory = level.result.get("inventory", {})
     if inventory.get("in_stock"):
         quantity = int(inventory["qty"])
         low = quantity <= LOW or level.evidence.get("low")
         text = view.count("in_stock_low" if low else "in_stock", quantity, name=name)
         return Part(
-            paragraphs(said, text, note, reservation(view, frame), as_of(view)), suggestions=chips, state=about([mine])
+            paragraphs(said, text, note, reservation(view, frame), as_of(view)),
+            suggestions=chips,
+            state=about([mine]),
         )
     if frame.details.get("online") or not spread:
         text = none_there(view, name, level)
-        return Part(paragraphs(said, text, restock_line(view, inventory.get("restock_eta")), note), suggestions=chips, state=about([mine]))
-    [around] = yield [Step("check_stock", {"medication_query": tool_query(_exact(facts, medication)), "show_all_stores": False})]
+        return Part(
+            paragraphs(said, text, restock_line(view, inventory.get("restock_eta")), note),
+            suggestions=chips,
+            state=about([mine]),
+        )
+    [around] = yield [
+        Step(
+            "check_stock",
+            {"medication_query": tool_query(_exact(facts, medication)), "show_all_stores": False},
+        )
+    ]
     stores = list(around.evidence.get("stores") or ()) if around.ok else []
     if stores:
         head = none_there(view, name, level) if level.ok else ""
         eta = restock_line(view, inventory.get("restock_eta"))
         return Part(
-            paragraphs(said, head, eta, _branches(view, frame, stores, around), note, reservation(view, frame), as_of(view)),
+            paragraphs(
+                said,
+                head,
+                eta,
+                _branches(view, frame, stores, around),
+                note,
+                reservation(view, frame),
+                as_of(view),
+            ),
             cards=[stock_card(view, facts, stores)],
             suggestions=chips,
             state=about([mine]) | {"last_stores": [row["store_id"] for row in stores[:MOST_BRANCHES]]},
         )
     if not level.ok:
-        return Part(paragraphs(said, view.say("no_inventory", name=name), note), suggestions=[view.say("chip_person")], state=about([mine]))
+        return Part(
+            paragraphs(said, view.say("no_inventory", name=name), note),
+            suggestions=[view.say("chip_person")],
+            state=about([mine]),
+        )
     eta = inventory.get("restock_eta")
     dated = restock_line(view, eta) if eta else view.say("restock_none")
     same = (yield from equivalents_of(view, mine)) if alone else Part("")
@@ -161,7 +189,11 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
     note = view.say("rx_note", name=name) if facts["rx"] else view.say("otc_note")
     stores = list(evidence.get("stores") or ())
     requested = evidence.get("requested")
-    state = about([mine]) | {"last_stores": [row["store_id"] for row in [*([requested] if requested else []), *stores][:MOST_BRANCHES]]}
+    state = about([mine]) | {
+        "last_stores": [
+            row["store_id"] for row in [*([requested] if requested else []), *stores][:MOST_BRANCHES]
+        ]
+    }
     chips = [view.say("chip_info", name=name), view.say("chip_equivalents", name=name)]
     if evidence.get("controlled"):
         text = paragraphs(said, view.say("controlled_stock", name=name), note)
@@ -170,7 +202,9 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
         quantity = int(requested["quantity"])
         low = quantity <= LOW or requested.get("low")
         text = stocked_at(view, name, requested, quantity, low=bool(low))
-        open_line = f"{view.of(requested)}: {open_words(view, requested)}" if frame.details.get("open") else ""
+        open_line = (
+            f"{view.of(requested)}: {open_words(view, requested)}" if frame.details.get("open") else ""
+        )
         others = _branches(view, frame, stores, result) if frame.details.get("all_stores") and stores else ""
         return Part(
             paragraphs(said, text, open_line, others, note, reservation(view, frame), as_of(view)),
@@ -181,7 +215,13 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
     heads = []
     if requested:
         online_store = requested.get("kind") == "online"
-        heads.append(view.say("out_of_stock_online" if online_store else "out_of_stock_at", name=name, store=view.of(requested)))
+        heads.append(
+            view.say(
+                "out_of_stock_online" if online_store else "out_of_stock_at",
+                name=name,
+                store=view.of(requested),
+            )
+        )
         heads.append(restock_line(view, requested.get("restock_on")))
     elif evidence.get("place") == "city" and stores:
         heads.append(view.say("branches_city", name=name, city=view.of(evidence, "city")))
@@ -212,7 +252,15 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
     if further and (requested or not (stocked or online)):
         same = yield from equivalents_of(view, mine)
     return Part(
-        paragraphs(said, " ".join(head for head in heads if head), body, note, same.text, reservation(view, frame), as_of(view) if stocked else ""),
+        paragraphs(
+            said,
+            " ".join(head for head in heads if head),
+            body,
+            note,
+            same.text,
+            reservation(view, frame),
+            as_of(view) if stocked else "",
+        ),
         cards=[*([stock_card(view, facts, stores)] if stores else []), *same.cards],
         suggestions=chips,
         state=state | ({"shown": same.state["shown"]} if same.state.get("shown") else {}),
@@ -222,7 +270,11 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
 def _not_served(view: View, frame: Frame, medication: Medication, result: StepResult) -> Part:
     """No store in the place: say so, with the nearest branch when the place is known."""
     evidence = result.evidence
-    city = frame.place["en" if view.language == "en" else "he"] if frame.place else str(result.result.get("city", ""))
+    city = (
+        frame.place["en" if view.language == "en" else "he"]
+        if frame.place
+        else str(result.result.get("city", ""))
+    )
     lines = [view.say("city_not_served", city=city)]
     facts = evidence.get("medication") or {}
     nearest, stocked = (dict(evidence.get(key) or {}) for key in ("nearest", "nearest_stocked"))
@@ -236,7 +288,9 @@ def _not_served(view: View, frame: Frame, medication: Medication, result: StepRe
     if nearest and nearest.get("km") is not None:
         lines.append(view.say("nearest_branch", store=view.of(nearest), km=nearest["km"]))
     if stocked and stocked.get("km") is not None and facts and not facts.get("controlled"):
-        lines.append(view.say("nearest_stocked", name=view.of(facts), store=view.of(stocked), km=stocked["km"]))
+        lines.append(
+            view.say("nearest_stocked", name=view.of(facts), store=view.of(stocked), km=stocked["km"])
+        )
     known = about([medicine_of(facts)]) if facts else {}
     chips = [view.say("chip_branches")]
     if facts:
@@ -246,7 +300,13 @@ def _not_served(view: View, frame: Frame, medication: Medication, result: StepRe
 
 def _branches(view: View, frame: Frame, stores: Sequence[Mapping[str, Any]], result: StepResult) -> str:
     measured = any(row.get("km") is not None for row in stores)
-    key = "branches_all" if frame.details.get("all_stores") else "branches_nearest" if measured else "branches_with"
+    key = (
+        "branches_all"
+        if frame.details.get("all_stores")
+        else "branches_nearest"
+        if measured
+        else "branches_with"
+    )
     tail = "" if measured or not frame.details.get("here") else view.say("share_location")
     return paragraphs(f"{view.say(key)}\n{_lines(view, frame, stores)}", tail)
 
@@ -280,7 +340,13 @@ def stock_card(view: View, facts: Mapping[str, Any], stores: Sequence[Mapping[st
         rows.append(cells)
     return {
         "kind": "stock",
-        "data": {"title": view.say("card_stock", name=view.of(facts)), "tag": rx_tag(view, facts), "columns": columns, "rows": rows, "note": as_of(view)},
+        "data": {
+            "title": view.say("card_stock", name=view.of(facts)),
+            "tag": rx_tag(view, facts),
+            "columns": columns,
+            "rows": rows,
+            "note": as_of(view),
+        },
     }
 
 
@@ -292,7 +358,15 @@ def by_form(view: View, frame: Frame) -> Plan:
     wanted = [name, *frame.details.get("strengths", ()), frame.details.get("form_text", "")]
     query = " ".join(part for part in wanted if part)
     forms = [view.word("form", form) for form in frame.details.get("forms", ())]
-    called = " ".join(part for part in (view.name(medication) or tool_query(medication), *frame.details.get("strengths", ()), *forms) if part)
+    called = " ".join(
+        part
+        for part in (
+            view.name(medication) or tool_query(medication),
+            *frame.details.get("strengths", ()),
+            *forms,
+        )
+        if part
+    )
     return (yield from _search(view, frame, query, called=called))
 
 
@@ -313,7 +387,11 @@ def _search(view: View, frame: Frame, query: str, *, called: str = "", is_catego
     if is_category:
         facts.sort(key=lambda row: view.of(row))
     head = "" if is_category or any(_as_asked(row, frame) for row in facts) else view.say("other_form")
-    meant = next((row for row in facts if row["id"] == frame.medicines[0].get("id")), None) if frame.medicines else None
+    meant = (
+        next((row for row in facts if row["id"] == frame.medicines[0].get("id")), None)
+        if frame.medicines
+        else None
+    )
     if meant and not is_category:
         # Other products only when they hold the same: Acamol 500 mg is not codeine with paracetamol.
         facts = [row for row in facts if row.get("generic_en") == meant.get("generic_en")]
@@ -325,7 +403,11 @@ def _search(view: View, frame: Frame, query: str, *, called: str = "", is_catego
     lines = [f"{product_line(view, row)} – {rx_tag(view, row)}, {_total(view, row, totals)}" for row in shown]
     # The category's own name: not all that is listed under it need be what the customer called it ("NSAIDs").
     called = (view.of(facts[0], "category") or query) if is_category else called
-    name = view.say("category_head", category=called) if is_category else head or view.say("matches_head", query=called or query)
+    name = (
+        view.say("category_head", category=called)
+        if is_category
+        else head or view.say("matches_head", query=called or query)
+    )
     more = view.say("more_exist") if len(facts) > len(shown) or result.evidence.get("more") else ""
     foot = view.say("category_note") if is_category else view.say("matches_ask")
     options = [option_of(row, exact_name(row)) for row in shown]
@@ -360,7 +442,9 @@ def _single(view: View, frame: Frame, facts: Mapping[str, Any], totals: Mapping[
     note = view.say("rx_note", name=view.of(facts)) if facts["rx"] else view.say("otc_note")
     chips = [view.say("chip_where", name=view.of(facts)), view.say("chip_info", name=view.of(facts))]
     if facts.get("controlled"):
-        return Part(paragraphs(view.say("controlled_stock", name=name), note), suggestions=chips, state=about([mine]))
+        return Part(
+            paragraphs(view.say("controlled_stock", name=name), note), suggestions=chips, state=about([mine])
+        )
     total = totals.get(int(facts["id"]), 0)
     if total:
         text = view.count("in_stock_low" if total <= LOW else "in_stock", total, name=name)
@@ -378,13 +462,22 @@ def equivalents_of(
     view: View, medication: Mapping[str, Any]
 ) -> Generator[Sequence[Step], Sequence[StepResult], Part]:
     """Identical equivalents with the full disclosure, neutrally (S1)."""
-    asked = {"med_id": str(medication["id"]), "language": view.language, "require_same_strength": True, "require_same_form": True}
+    asked = {
+        "med_id": str(medication["id"]),
+        "language": view.language,
+        "require_same_strength": True,
+        "require_same_form": True,
+    }
     [result] = yield [Step("inventory_find_equivalent", asked)]
     name = view.name(medication)
     if not result.ok:
         key = "no_equivalents" if result.code == "NO_EQUIVALENTS_FOUND" else "data_error"
         facts_of = result.evidence.get("medication") or {}
-        reserved = view.say("pharmacist_only", name=name) if facts_of.get("substitution") == "pharmacist_only" else ""
+        reserved = (
+            view.say("pharmacist_only", name=name)
+            if facts_of.get("substitution") == "pharmacist_only"
+            else ""
+        )
         text = view.say(key, name=name) if key == "no_equivalents" else view.say(key)
         return Part(paragraphs(text, reserved), state=about([medication]))
     totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
@@ -453,5 +546,3 @@ def restock(view: View, frame: Frame) -> Plan:
     day = restock_line(view, eta) if eta else view.say("restock_none")
     head = none_there(view, name, level)
     return Part(f"{head} {day}", suggestions=chips, state=about([mine]))
-
-

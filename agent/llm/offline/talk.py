@@ -3,9 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.conf import settings
+
 from agent.llm.base import Step
 from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs
-from agent.llm.offline.decide import Frame
+from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import choose
 
 REFUSALS = {
@@ -55,8 +57,18 @@ def handed_off(view: View, result: Mapping[str, Any]) -> Part:
     return Part(view.say(key, number=number), cards=[card], state={"pending": None, "misses": 0})
 
 
-def refusal(view: View, verdict: str, state: Mapping[str, Any], medicines: Sequence[Mapping[str, Any]]) -> Part:
-    """One kind sentence and one next step; never the same words twice running."""
+def refusal(
+    view: View,
+    verdict: str,
+    state: Mapping[str, Any],
+    medicines: Sequence[Mapping[str, Any]],
+    *,
+    complaint: bool,
+) -> Part:
+    """One kind sentence and one next step; never the same words twice running.
+
+    A complaint that no emergency rule has matched may still be one, so it also gets the number to call.
+    """
     times = int(state.get("refusals") or 0)
     keys = ["refuse_1", "refuse_2", "refuse_3"]
     first = REFUSALS.get(verdict)
@@ -71,7 +83,9 @@ def refusal(view: View, verdict: str, state: Mapping[str, Any], medicines: Seque
     if known:
         kept["focus"] = [{k: medicine[k] for k in ("id", "en", "he") if k in medicine} for medicine in known]
     kept["pending"] = {"kind": "offer_person", "reason": "customer_asked"}
-    return Part(view.say(key), suggestions=[view.say("chip_person"), *chips], state=kept)
+    urgent = view.say("urgent_line", medical=settings.EMERGENCY_MEDICAL) if complaint else ""
+    text = " ".join(sentence for sentence in (view.say(key), urgent) if sentence)
+    return Part(text, suggestions=[view.say("chip_person"), *chips], state=kept)
 
 
 def unknown(view: View, misses: int) -> Part:
@@ -79,7 +93,11 @@ def unknown(view: View, misses: int) -> Part:
     key = f"unknown_{min(misses, 3)}"
     pending = {"kind": "offer_person", "reason": "not_understood"} if misses >= 3 else None
     chips = ["chip_yes", "chip_no"] if misses >= 3 else ["chip_branches", "chip_prescriptions", "chip_person"]
-    return Part(view.say(key), suggestions=[view.say(chip) for chip in chips], state={"pending": pending, "misses": misses})
+    return Part(
+        view.say(key),
+        suggestions=[view.say(chip) for chip in chips],
+        state={"pending": pending, "misses": misses},
+    )
 
 
 def which(view: View, frame: Frame) -> Plan:
@@ -100,7 +118,9 @@ def upset(view: View, frame: Frame) -> Plan:
     """Somebody is annoyed: sorry, and a person is offered."""
     yield from ()
     pending = {"kind": "offer_person", "reason": "customer_asked"}
-    return Part(view.say("upset"), suggestions=[view.say("chip_yes"), view.say("chip_no")], state={"pending": pending})
+    return Part(
+        view.say("upset"), suggestions=[view.say("chip_yes"), view.say("chip_no")], state={"pending": pending}
+    )
 
 
 def branch(view: View, frame: Frame) -> Plan:
@@ -135,7 +155,11 @@ def _branch_line(view: View, frame: Frame, store: Mapping[str, Any]) -> str:
         day = _WEEK[(view.turn.now.weekday() + 1) % 7]
     hours = _hours_of(view, store, day) if day else _hours_today(view, store)
     line = view.say(
-        "branch_line", store=view.of(store), hours=hours, phone=store.get("phone") or "–", address=view.of(store, "address")
+        "branch_line",
+        store=view.of(store),
+        hours=hours,
+        phone=store.get("phone") or "–",
+        address=view.of(store, "address"),
     )
     note = view.of(store, "note") if not day else ""
     return " ".join(part for part in (line.strip(), note) if part)

@@ -16,8 +16,12 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         home = f"http://127.0.0.1:{options['port']}"
-        names = get_user_model().objects.filter(is_staff=True).order_by("pk").values_list("username", flat=True)
-        self.stdout.write(f"\n  Chat       {home}/\n  Admin      {home}/admin/\n  HTTP API   {home}/api/docs/")
+        names = (
+            get_user_model().objects.filter(is_staff=True).order_by("pk").values_list("username", flat=True)
+        )
+        self.stdout.write(
+            f"\n  Chat       {home}/\n  Admin      {home}/admin/\n  HTTP API   {home}/api/docs/"
+        )
         self.stdout.write(f"  Staff      {', '.join(names)}")
         self.stdout.write("  Passwords were printed at the first start; reset one with")
         self.stdout.write("             .venv/bin/python manage.py changepassword NAME")

@@ -1,0 +1,76 @@
+"""What a customer wants, as frames: an intent with its medicines, place and details, and how sure we are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+SURE: Final = 0.85
+
+LOST: Final = 0.70
+
+SECTIONS: Final = (
+    "use", "dosage", "minimum_age", "pregnancy", "breastfeeding", "driving",
+    "food_alcohol", "storage", "missed_dose", "side_effects", "warnings", "excipients",
+)  # fmt: skip
+
+DETAILS: Final = ("ingredient", "strength", "form", "pack")
+
+
+# What may still be answered beside a refused request for advice: facts that no advice can hide in.
+PLAIN_FACTS: Final = frozenset(
+    {"stock", "stock_place", "price", "rx", "restock", "hours", "branch", "person", "list"}
+)
+
+
+# Intents in which a lone further name ("and Nurofen?") asks the same of another medicine.
+REPEATABLE: Final = frozenset(
+    {"info", "section", "stock", "stock_place", "rx", "price", "insurance", "restock", "equivalent", "detail"}
+)
+
+SHORT: Final = 3  # words of a question that can only lean on what was said before
+
+Medication = Mapping[str, Any]  # {"id", "en", "he"}, or {"query"} for a name that is not resolved
+
+
+@dataclass(frozen=True)
+class Frame:
+    """One thing the customer wants."""
+
+    intent: str
+    confidence: float
+    medicines: tuple[Medication, ...] = ()
+    place: Mapping[str, Any] | None = None
+    sections: tuple[str, ...] = ()
+    details: Mapping[str, Any] = field(default_factory=dict)
+    assumed: bool = False  # the medicine comes from the conversation, so the answer names it
+    bare: bool = False  # a name alone, which the next clause may ask about
+
+    def kept(self) -> dict[str, Any]:
+        """The frame as the conversation's state keeps it."""
+        return {
+            "intent": self.intent,
+            "medicines": [dict(medicine) for medicine in self.medicines],
+            "place": dict(self.place) if self.place else None,
+            "sections": list(self.sections),
+            "details": dict(self.details),
+        }
+
+    @staticmethod
+    def again(kept: Mapping[str, Any]) -> "Frame":
+        """A frame from the conversation's state."""
+        return Frame(
+            intent=kept["intent"],
+            confidence=0.95,
+            medicines=tuple(kept.get("medicines", ())),
+            place=kept.get("place"),
+            sections=tuple(kept.get("sections", ())),
+            details=kept.get("details", {}),
+        )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What to do about a message: its frames, and whether it answered what the assistant had asked."""
+
+    frames: tuple[Frame, ...]
+    answered_pending: bool = False

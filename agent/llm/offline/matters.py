@@ -1,0 +1,101 @@
+"""Frames that are not about products: a customer's own prescriptions, and the talk itself."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent.llm.offline.frames import SECTIONS, Frame
+from agent.llm.offline.pointing import asks_rx, has_topic, medications_of, position_of
+from agent.llm.offline.recognise import Clause
+
+
+def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
+    """Prescriptions, refills, and the proof of who asks."""
+    if clause.has("strong_person") and not clause.medicines:
+        return None  # "talk to someone about my refill"
+    medicines = medications_of(clause.medicines)
+    other = clause.has("other_person")
+    details = {"other_person": True} if other else {}
+    if clause.has("logout"):
+        return Frame("logout", 0.95)
+    if clause.has("resend") and (
+        clause.has("code_word") or state.get("waiting") or state.get("identifier_asked")
+    ):
+        return Frame("resend", 0.95)
+    if clause.has("renew"):
+        return Frame("renew", 0.95, medicines=medicines, details=details)
+    if clause.has("refill"):
+        position = position_of(clause, 9)
+        shown = state.get("prescriptions") or []
+        if position is not None and position < len(shown) and not medicines:
+            details = {**details, "prescription": shown[position]}
+        numbered = [number for number in clause.numbers if number in {row["id"] for row in shown}]
+        if not medicines and "prescription" not in details and numbered:
+            details = {**details, "prescription": next(row for row in shown if row["id"] == numbered[0])}
+        asks = clause.has("refill_status") or (clause.asks and not clause.has("weak_stock"))
+        return Frame("refill_status" if asks else "refill", 0.95, medicines=medicines, details=details)
+    mine = (clause.has("prescriptions") and len(medicines) < 2) or (
+        clause.has("my") and clause.has("rx_word")
+    )
+    if mine and not (medicines and asks_rx(clause) and not clause.has("my", "prescriptions")):
+        return Frame("prescriptions", 0.95, details=details)
+    if clause.has("rx_plural") and len(clause.words) <= 2 and not medicines:
+        return Frame("prescriptions", 0.9)
+    if other and clause.has("rx_word", "prescriptions"):
+        return Frame("prescriptions", 0.9, details=details)
+    asked_before = state.get("intent") in ("prescriptions", "refill_status", "refill")
+    if (
+        medicines
+        and asked_before
+        and clause.has("follow", "my")
+        and not has_topic(clause)
+        and not clause.has("stock")
+    ):
+        return Frame("refill_status", 0.9, medicines=medicines, details=details)  # "and the metformin?"
+    shown = state.get("prescriptions") or []
+    position = (
+        position_of(clause, len(shown))
+        if shown and state.get("intent") in ("prescriptions", "refill_status")
+        else None
+    )
+    if position is not None and not medicines:
+        return Frame("refill_status", 0.9, details={"prescription": shown[position]})
+    return None
+
+
+def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
+    """What is about the talk itself."""
+    named = clause.medicines or clause.places or clause.categories
+    if clause.has("english_please"):
+        return Frame("language", 0.95, details={"language": "en"})
+    if clause.has("hebrew_please"):
+        return Frame("language", 0.95, details={"language": "he"})
+    if clause.has("who"):
+        return Frame("who", 0.95)
+    if clause.has("strong_person") and not clause.medicines:
+        return Frame("person", 0.95, details={"reason": "customer_asked"})
+    if clause.has("outside") and not clause.medicines and not clause.categories and not clause.has("it"):
+        return Frame("out_of_scope", 0.9)
+    topic = has_topic(clause) or clause.has("stock", "follow") or (clause.asks and clause.has("it"))
+    if clause.has("catalogue") and not named:
+        return Frame("help", 0.9)
+    if not named and not topic and clause.has("thanks", "bye") and not clause.asks:
+        return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
+    if named or (clause.unknown and (topic or not clause.has("thanks", "bye", "upset", "cancel"))):
+        return None
+    if (clause.has("person") and not clause.has("stock", "hours", *SECTIONS)) or (
+        clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
+    ):
+        return Frame("person", 0.9, details={"reason": "customer_asked"})
+    if clause.has("upset") and not topic:
+        return Frame("upset", 0.9)
+    if clause.has("cancel") and not topic:
+        return Frame("cancelled", 0.95)
+    if clause.has("greeting") and not topic:
+        return Frame("greeting", 0.95)
+    if clause.has("bye") and not topic:
+        return Frame("bye", 0.95)
+    if clause.has("thanks") and not topic:
+        return Frame("thanks", 0.95)
+    if clause.has("help") and not has_topic(clause):
+        return Frame("help", 0.95)
+    return None

@@ -1,0 +1,136 @@
+"""What a clause points at: the place and medicines it names, the item of a list, and whether it asks anything itself."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from agent.llm.offline.frames import SECTIONS, Medication
+from agent.llm.offline.recognise import Clause, Medicine
+from stores.places import CityPlace, PlaceMention, StorePlace
+
+ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
+
+
+def place_kept(mention: PlaceMention) -> dict[str, Any]:
+    """A place as the state keeps it: what to pass to a tool and how to call it."""
+    place = mention.place
+    if isinstance(place, StorePlace):
+        store = place.store
+        return {
+            "query": store.name_en,
+            "en": store.name_en,
+            "he": store.name_he or store.name_en,
+            "store": store.pk,
+        }
+    if isinstance(place, CityPlace):
+        city = place.locality
+        return {
+            "query": city.name_en,
+            "en": city.name_en,
+            "he": city.name_he or city.name_en,
+            "city": city.slug,
+        }
+    if place.locality is not None:
+        town = place.locality
+        shown = (
+            mention.text if mention.text.isupper() and mention.text.isascii() else town.name_en
+        )  # "NYC", as written
+        return {"query": mention.text, "en": shown, "he": town.name_he or town.name_en, "unserved": True}
+    return {"query": mention.text, "en": mention.text, "he": mention.text, "unserved": True}
+
+
+def place_of(clause: Clause) -> dict[str, Any] | None:
+    return place_kept(clause.places[0]) if clause.places else None
+
+
+def medications_of(medicines: Sequence[Medicine], *, distinct: bool = True) -> tuple[Medication, ...]:
+    """The products that mentions stand for; one that may be several keeps its query and candidates."""
+    found: list[Medication] = []
+    for medicine in medicines:
+        one: Medication
+        if not medicine.candidates:
+            one = {"query": medicine.text}
+        elif len(medicine.candidates) == 1:
+            one = {**medicine.candidates[0], "said": medicine.text}
+        else:
+            one = {"query": medicine.text, "candidates": [dict(option) for option in medicine.candidates]}
+        if not distinct or one.get("id") is None or all(one["id"] != other.get("id") for other in found):
+            found.append(one)
+    return tuple(found)
+
+
+def position_of(clause: Clause, size: int) -> int | None:
+    """Which of `size` shown items a clause points at: by ordinal, number, "last", "former"."""
+    for position, name in enumerate(ORDINALS[:size]):
+        if clause.has(name):
+            return position
+    if clause.has("last"):
+        return size - 1
+    if clause.has("former"):
+        return 0
+    if (
+        len(clause.numbers) == 1
+        and not clause.strengths
+        and 1 <= clause.numbers[0] <= size
+        and len(clause.words) <= 4
+    ):
+        return clause.numbers[0] - 1
+    return None
+
+
+def option_chosen(clause: Clause, options: Sequence[Medication]) -> Medication | None:
+    """The option that a clause names, by position, name, strength or form."""
+    position = position_of(clause, len(options))
+    if position is not None:
+        return options[position]
+    named = {choice["id"] for medicine in clause.medicines for choice in medicine.candidates}
+    fitting = [option for option in options if option["id"] in named] if named else list(options)
+    if named and len(fitting) == 1:
+        return fitting[0]
+    for kind, values in (("strength", clause.strengths), ("form", clause.forms)):
+        if values:
+            narrowed = [
+                o for o in fitting if any(same_strength(str(o.get(kind, "")), value) for value in values)
+            ]
+            fitting = narrowed or fitting
+    if (clause.strengths or clause.forms) and len(fitting) == 1:
+        return fitting[0]
+    if not clause.strengths and len(clause.numbers) == 1:
+        by_number = [o for o in fitting if str(clause.numbers[0]) in str(o.get("strength", "")).split()]
+        if len(by_number) == 1:
+            return by_number[0]
+    return None
+
+
+def prescription_chosen(clause: Clause, options: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The prescription that a clause points at, by position or by its medicine."""
+    position = position_of(clause, len(options))
+    if position is not None:
+        return options[position]
+    named = {choice["id"] for medicine in clause.medicines for choice in medicine.candidates}
+    fitting = [row for row in options if row["med_id"] in named]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def same_strength(text: str, value: str) -> bool:
+    """Whether a product's strength (or form) is the one that was written, whatever the unit's language."""
+    hebrew = {"מג": "mg", "מקג": "mcg", "מל": "ml", "גרמ": "g", "מיליגרמ": "mg"}
+    amount, _, unit = value.partition(" ")
+    return f" {amount} {hebrew.get(unit, unit)} " in f" {text} " or value == text
+
+
+def asks_rx(clause: Clause) -> bool:
+    """Whether a clause asks if a prescription is needed (and does not just mention one)."""
+    spans = clause.cues.spans("rx")
+    longer = any(end - start > 1 for start, end in spans)
+    words = {clause.words[start] for start, end in spans if end - start == 1}
+    wanted = clause.without("stock", "weak_stock") or clause.has("my", "prescriptions", "refill")
+    return longer or bool(words & {"otc"}) or (bool(spans) and not wanted)
+
+
+def has_topic(clause: Clause) -> bool:
+    """Whether a clause asks a question of its own."""
+    topics = (
+        "where", "info", "equivalent", "price", "insurance", "restock", "prescriptions", "refill", "renew",
+        "strong_person", "hours", "phone", "address", "same", "strong_interaction", "other_person", *SECTIONS,
+    )  # fmt: skip
+    return clause.has(*topics) or clause.without("stock", "weak_stock") or asks_rx(clause)

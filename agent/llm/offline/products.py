@@ -1,0 +1,405 @@
+"""Frames about products, stock and branches, with what a short question leans on from before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent.llm.offline.frames import REPEATABLE, SECTIONS, SHORT, Frame, Medication
+from agent.llm.offline.pointing import ORDINALS, asks_rx, has_topic, medications_of, place_of, position_of
+from agent.llm.offline.recognise import Clause, Unknown
+from pharmacy_site.lib.text import fold
+
+
+def product_frame(
+    clause: Clause, state: Mapping[str, Any], focus: list[Any], before: Sequence[Frame]
+) -> Frame | None:
+    """Questions about products, stock and branches."""
+    # "Are Acamol and paracetamol the same?" names one product twice.
+    medicines = medications_of(clause.medicines, distinct=not clause.has("same"))
+    place = place_of(clause)
+    last = state.get("last") or {}
+    details = _details(clause)
+    if (
+        len({mention.text for mention in clause.places}) > 1
+        and (medicines or focus)
+        and "store" in (place or {})
+    ):
+        place, details["all_stores"] = None, True  # "in Jaffa or in Dizengoff?"
+    shown = state.get("shown") or []
+
+    if not medicines and shown:
+        position = position_of(clause, len(shown))
+        if position is not None and (
+            clause.has("it", "follow", "asked_about", *ORDINALS, "last", "former") or len(clause.words) <= 4
+        ):
+            medicines = (shown[position],)
+    inside = focus and clause.has(
+        "ingredient", "excipients"
+    )  # "is there lactose in it?": no name of a product
+    if not medicines and len(shown) == 1 and clause.has("that_one"):
+        medicines = (shown[0],)
+    if len(clause.medicines) == 1 and place is None and _within(clause):
+        return Frame("detail", 0.9, medicines, details={**details, "ingredient": True})
+    asks_phone = clause.has("phone") and not clause.has("stock")
+    about_branch = asks_phone or (
+        place is not None and clause.has("has_branch", "branches", "address", "hours")
+    )
+    other_ways = ("stock", "interaction", "same", "equivalent", "correction", "where")
+    about_it = (
+        bool(focus) and "it" in clause.words and not clause.has(*other_ways)
+    )  # "does it have food restrictions?"
+    if (
+        not medicines
+        and clause.unknown
+        and not clause.categories
+        and not (place and focus)
+        and not about_branch
+        and not inside
+        and not about_it
+    ):
+        medicines = ({"query": clause.unknown[0].text},)
+        if (
+            not has_topic(clause)
+            and not clause.has("stock", "follow", "it", "correction")
+            and len(clause.words) > 3
+        ):
+            # A sentence of words that nothing explains and no question that we know: no name.
+            return Frame("unknown", 0.4)
+    listed = [name for name in clause.unknown if _listed_with(clause, name)]
+    if clause.medicines and listed and not (_joins(clause) or clause.has("same")):
+        # "Losartan or lisinopril?": a name that we don't know is answered too.
+        medicines = (*medicines, *({"query": name.text} for name in listed[:2]))
+    if clause.medicines and clause.unknown and (_joins(clause) or clause.has("same")):
+        # A name that we don't know counts as well: what can't be assessed is said, never passed over.
+        beside = [name for name in clause.unknown if len(medicines) == 1 or _beside(clause, name)]
+        medicines = (*medicines, *({"query": name.text} for name in beside[:2]))
+    if len(medicines) == 1 and focus and clause.has("it") and clause.has("allergic_to"):
+        medicines = ()  # "can it be used if you are allergic to X?" is about it
+    if place is None and clause.has("there"):
+        place = state.get("place")
+    intent = _intent(clause, medicines, place, focus)
+    if clause.has("correction") and (medicines or place) and last and intent in (None, "place"):
+        frame = Frame.again(last)
+        frame = replace(frame, medicines=medicines or frame.medicines, place=place or frame.place)
+        if place and frame.intent in ("stock", "info"):
+            frame = replace(frame, intent="stock_place")
+        return frame
+    told = state.get("last_branch")
+    leans_on_pair = clause.has("follow", "interaction") or len(clause.words) <= SHORT
+    if last.get("intent") == "interaction" and len(medicines) == 1 and clause.medicines and leans_on_pair:
+        intent = "interaction" if intent is None else intent  # "and with omeprazole?"
+    if (
+        told
+        and not medicines
+        and intent in (None, "place")
+        and (place or any(d in details for d in ("day", "tomorrow")))
+    ):
+        # "And on Saturday?", "and in Jaffa?" after opening hours.
+        return replace(
+            Frame.again(told), place=place or told["place"], details={**told["details"], **details}
+        )
+    if (
+        intent == "stock"
+        and not medicines
+        and not focus
+        and last.get("intent") == "list"
+        and clause.has("list")
+    ):
+        return Frame.again(last)  # "which ones do you have?"
+    follows_stock = (
+        focus and not told and clause.has("follow") and last.get("intent") in ("stock", "stock_place")
+    )
+    if intent == "branch" and follows_stock and not clause.has("phone", "address"):
+        intent = "stock_place"  # "what about the Ramat Aviv store?", "and the other branches?"
+    if intent in ("list", "hours", "branch", "health"):
+        if intent != "list" and place is None and not clause.has("branches", "all_stores"):
+            place = (told or last).get("place")
+        return Frame(intent, 0.9, medicines=medicines, place=place, details=details)
+    if intent in ("interaction", "same") and len(medicines) == 1:
+        details["others"] = [m for m in focus if m.get("id") != medicines[0].get("id")]
+        if intent == "same":  # "is it the same as Losec?", which it may be
+            medicines = (*(details["others"][:1] or focus[:1]), *medicines)
+    assumed = False
+    if not medicines:
+        medicines, assumed = _from_talk(clause, state, focus), True
+    if intent == "stock_place" and not medicines and place and not clause.has("it"):
+        return Frame("branch", 0.9, place=place, details=details)  # "the nearest to Herzliya"
+    if intent == "stock" and not medicines and details.get("online"):
+        return Frame("branch", 0.9, details=details)
+    if (
+        intent == "stock"
+        and clause.has("question")
+        and medicines
+        and not clause.without("stock", "weak_stock")
+    ):
+        return Frame("ask_what", 0.75, medicines, details=details)
+    if intent is None or intent == "place":
+        return _leaning(clause, state, medicines, place, before, assumed=assumed, details=details)
+    if (
+        intent in ("section", "detail")
+        and assumed
+        and not medicines
+        and not clause.asks
+        and not clause.has("it", "info", "leaflet")
+    ):
+        return Frame("unknown", 0.6)
+    sections = tuple(name for name in SECTIONS if clause.has(name)) if intent == "section" else ()
+    if "missed_dose" in sections:
+        sections = tuple(name for name in sections if name != "dosage")  # its "dose" is the missed one
+    if sections == ("use",):
+        intent, sections = "info", ()  # what it is for is part of what it is (S0 flow A)
+    confidence = 0.95 if medicines and not assumed else 0.9
+    if not medicines:
+        confidence = 0.8 if not (clause.has("greeting", "thanks") and not clause.asks) else 0.6
+        if intent == "stock" and not clause.without("stock", "weak_stock"):
+            confidence = 0.6
+        if intent == "info" and not clause.without("info", "weak_info"):
+            confidence = 0.6
+    if (
+        intent == "stock"
+        and place is None
+        and assumed
+        and last.get("intent") == "stock_place"
+        and not details.get("online")
+    ):
+        place = last["place"]
+    if intent == "stock" and (place or details.get("all_stores")):
+        intent = "stock_place"
+    return Frame(intent, confidence, medicines, place, sections, details, assumed)
+
+
+def _joins(clause: Clause) -> bool:
+    """Whether a "with" stands for itself and is no piece of "what about" (ומה עם)."""
+    follow = clause.cues.spans("follow")
+    return any(
+        all(not (a <= start and end <= b) for a, b in follow)
+        for start, end in clause.cues.spans("interaction")
+    )
+
+
+def _within(clause: Clause) -> bool:
+    """Whether it is asked what is in a product ("יש באוגמנטין פניצילין?"): "there is" right before "in" and its name."""
+    medicine = clause.medicines[0]
+    return (
+        medicine.start > 0
+        and clause.words[medicine.start] == f"ב{fold(medicine.text)}"
+        and clause.words[medicine.start - 1].removeprefix("ש") == "יש"
+        and not clause.has(*SECTIONS)
+    )
+
+
+def _listed_with(clause: Clause, name: Unknown) -> bool:
+    """Whether an unknown name is listed with a known one: "A or B", "A and B"."""
+    for medicine in clause.medicines:
+        first, second = (name, medicine) if name.start < medicine.start else (medicine, name)
+        between = clause.words[first.end : second.start]
+        joined = (
+            not between
+            and clause.words[second.start].startswith("ו")
+            and len(clause.words[second.start]) > SHORT
+        )
+        if joined or between in (["או"], ["or"], ["and"], ["וגמ"]):
+            return True
+    return False
+
+
+def _beside(clause: Clause, name: Unknown) -> bool:
+    """Whether an unknown name stands next to a known one, with at most one word between."""
+    return any(name.start - m.end in (0, 1) or m.start - name.end in (0, 1) for m in clause.medicines)
+
+
+def _intent(
+    clause: Clause,
+    medicines: Sequence[Medication],
+    place: Mapping[str, Any] | None,
+    focus: Sequence[Medication],
+) -> str | None:
+    """What the cues of a clause ask for, most particular first."""
+    several = len(medicines) >= 2
+    strong_stock = clause.without("stock", "weak_stock")
+    if several and clause.has("price"):
+        return "price"
+    if (
+        clause.has("same")
+        and (several or (clause.has("it", "both") and not clause.has("equivalent")))
+        and not clause.has("where")
+    ):
+        return "same"
+    if several and clause.has("strong_interaction", "interaction") and not strong_stock:
+        return "interaction"
+    if several and clause.has("taking") and not strong_stock and not clause.has(*SECTIONS):
+        return "interaction"
+    if clause.has("strong_interaction") and not strong_stock and not clause.has("food_alcohol"):
+        return "interaction"
+    if (
+        clause.has("interaction")
+        and len(medicines) == 1
+        and not (strong_stock or place or clause.has("equivalent", *SECTIONS))
+    ):
+        # "Can it be taken with X?"; without "it" when a medicine is being talked about.
+        talked_about = clause.has("it", "both") or (focus and not clause.has("stock"))
+        if _joins(clause) and talked_about:
+            return "interaction"
+    if clause.has("insurance"):
+        return "insurance"
+    if (clause.has("price") and not (clause.has("rx") and clause.has("pays"))) or (
+        clause.has("how_much") and len(clause.words) <= 4 and not clause.has("dosage", *SECTIONS)
+    ):
+        return "price"
+    if several and clause.has("cheaper"):
+        return "price"
+    if clause.has("restock"):
+        return "restock"
+    if clause.has("equivalent") and not clause.categories:
+        return "equivalent"
+    if not medicines and clause.has("hours") and not (strong_stock and focus):
+        return "hours"
+    if not medicines and not clause.has("it") and clause.has("phone", "address", "has_branch"):
+        return "branch"
+    if clause.has("disease") and not medicines and not strong_stock:
+        return "health"
+    about_leaflet = [
+        name for name in SECTIONS[1:] if name != "minimum_age"
+    ]  # "a fever medicine for children" is a list
+    if clause.categories and not medicines and not clause.has(*about_leaflet):
+        return "list"
+    if asks_rx(clause):
+        return "rx"
+    if clause.has(*SECTIONS) and not (strong_stock and not clause.has("leaflet", "info", *SECTIONS[3:])):
+        return "section"
+    if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):
+        return "detail"
+    leans = (
+        place is not None and bool(focus) and not clause.has("list", "info")
+    )  # "and at your Dizengoff branch?"
+    if (
+        focus
+        and not medicines
+        and clause.has("which_branch")
+        and not clause.has("has_branch", "phone", "address", "hours")
+    ):
+        return "stock_place"  # "and at which branch?" of the medicine talked about
+    if (
+        not medicines and clause.has("branches") and not leans and not clause.has("it", "stock", "online")
+    ) or (not medicines and clause.has("branches") and clause.has("list") and not clause.has("it")):
+        return "branch"
+    if clause.has("where", "all_stores", "here"):
+        return "stock_place"
+    if strong_stock:
+        return "stock"
+    if clause.has("online", "reserve") and not clause.has("info"):
+        return "stock"
+    if clause.has("health") and not medicines:
+        return "health"
+    if (
+        clause.without("info", "weak_info")
+        or clause.has("leaflet")
+        or (clause.has("info") and not clause.has("follow", "asked_about", "earlier_one"))
+    ):
+        return "info"
+    if clause.has("stock", "reserve") and medicines:
+        return "stock"
+    if place:
+        return "place"
+    if clause.has("stock") and (clause.has("it") or (focus and len(clause.words) <= SHORT)):
+        return "stock"
+    return None
+
+
+def _details(clause: Clause) -> dict[str, Any]:
+    """What narrows a question: strength, form, near me, all stores, open now, online, a day."""
+    details: dict[str, Any] = {}
+    if clause.strengths:
+        details["strengths"] = clause.strengths
+    if clause.forms:
+        details["forms"] = clause.forms
+        details["form_text"] = clause.form_text
+    if clause.categories:
+        details["category"] = clause.categories[0]
+    for name in (
+        "here",
+        "all_stores",
+        "online",
+        "tomorrow",
+        "reserve",
+        "ingredient",
+        "pack",
+        "phone",
+        "address",
+        "leaflet",
+    ):
+        if clause.has(name):
+            details[name] = True
+    if clause.has("each_of"):
+        details["each"] = True
+    if clause.has("hours"):
+        details["open"] = True
+    day = next((d for d in ("sun", "mon", "tue", "wed", "thu", "fri", "sat") if clause.has(d)), None)
+    if day:
+        details["day"] = day
+    details["text"] = clause.text
+    return details
+
+
+def _from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[Medication, ...]:
+    """The medicines a clause without a name is about: those last talked about."""
+    if clause.has("earlier_one"):
+        return tuple(state.get("earlier") or focus)[:1]
+    if clause.has("both") and len(focus) == 1:
+        return tuple([*focus, *state.get("earlier", ())][:2])
+    return tuple(focus[:1] if clause.has("asked_about") else focus)
+
+
+def _leaning(
+    clause: Clause,
+    state: Mapping[str, Any],
+    medicines: tuple[Medication, ...],
+    place: Mapping[str, Any] | None,
+    before: Sequence[Frame],
+    *,
+    assumed: bool,
+    details: Mapping[str, Any],
+) -> Frame | None:
+    """A clause without a question of its own: a bare name or place, leaning on what was asked before."""
+    last = state.get("last") or {}
+    if before and not clause.medicines and not clause.unknown and not place:
+        return None  # a remark beside a question that is being answered
+    if place:
+        if medicines and (assumed or clause.medicines):
+            return Frame("stock_place", 0.9, medicines, place, details=details, assumed=assumed)
+        return Frame("branch", 0.86, place=place, details=details)
+    if medicines and not assumed:
+        intent = last.get("intent")
+        follows = clause.has("follow", "correction")
+        if state.get("intent") in ("refill_status", "refill") and (follows or len(clause.words) <= SHORT):
+            return Frame("refill_status", 0.9, medicines)  # "and the metformin?"
+        told = state.get("last_branch") or {}
+        if told.get("intent") == "branch" and told.get("place") and clause.medicines:
+            return Frame("stock_place", 0.88, medicines, told["place"], details=details)
+        if intent in REPEATABLE and (follows or len(clause.words) <= 5):
+            again = Frame.again(last)
+            # A bare word that is no known name may as well be nonsense.
+            sure = 0.9 if follows or clause.medicines or not clause.unknown else 0.72
+            details = {**again.details, **details}
+            return replace(again, medicines=medicines, confidence=sure, details=details, bare=not follows)
+        narrowed = details.get("strengths") or details.get("forms")
+        if len(medicines) >= 2:
+            return Frame(
+                "interaction" if clause.has("interaction") else "info",
+                0.86,
+                medicines,
+                details=details,
+                bare=True,
+            )
+        if all("query" in medicine and "candidates" not in medicine for medicine in medicines):
+            return Frame("info", 0.86 if clause.has("follow") else 0.72, medicines, details=details)
+        return Frame("stock" if narrowed else "info", 0.87, medicines, details=details, bare=True)
+    if clause.has("yes", "no") and len(clause.words) <= 3:
+        return Frame("nothing_asked", 0.75)
+    if clause.forms and medicines and assumed:
+        return Frame("stock", 0.86, medicines, details=details, assumed=True)
+    if clause.has("asked_about", "earlier_one") and medicines and last.get("intent") in REPEATABLE:
+        return replace(Frame.again(last), medicines=medicines, confidence=0.9, assumed=True)
+    if clause.has("it", "follow") and medicines and clause.asks and len(clause.words) <= 6:
+        return Frame("ask_what", 0.75, medicines, details=details, assumed=True)
+    return Frame("unknown", 0.4)
