@@ -40,7 +40,7 @@ def site(
     tmp_path: Path, django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest
 ) -> Any:
     """Starts served sites on one fresh database with the demo data; each takes further environment variables."""
-    from conftest import free_port, fresh_database, served
+    from served_site import free_port, fresh_database, served
 
     with django_db_blocker.unblock():
         database = fresh_database(f"pharmacy_parts_{os.getpid()}", tmp_path)
@@ -83,7 +83,7 @@ def code_mailed(folder: Path, seconds: float = 20) -> str:
 
 @pytest.mark.parametrize("broker", [REDIS, RABBIT], ids=["redis", "rabbitmq"])
 def test_a_celery_worker_mails_the_code(site: Any, broker: str) -> None:
-    from conftest import missing
+    from served_site import missing
 
     if not listening(broker):
         missing(broker.split(":")[0])
@@ -151,7 +151,7 @@ def test_with_redis_down_the_chat_answers_from_the_database(site: Any) -> None:
 
 
 def test_two_web_processes_show_one_conversation(site: Any) -> None:
-    from conftest import missing
+    from served_site import missing
 
     if connection.vendor != "postgresql":
         pytest.skip("several web processes need PostgreSQL; this run is on SQLite")
