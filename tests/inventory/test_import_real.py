@@ -3,11 +3,8 @@
 Set PHARMACY_DATA to their folder, or put it beside the project as `shared/data`.
 """
 
-import os
-from pathlib import Path
-
 import pytest
-from django.conf import settings
+from real_data import FOLDER, WHY
 
 from inventory.equivalents import equivalents_find
 from inventory.importers import catalogue_import
@@ -15,14 +12,13 @@ from inventory.interactions import interactions_check
 from inventory.interactions_importer import interactions_import
 from inventory.models import Ingredient, Interaction, Medication
 
-FOLDER = Path(os.environ.get("PHARMACY_DATA") or settings.BASE_DIR.parent / "shared" / "data")
 CATALOGUE, INTERACTIONS = FOLDER / "catalogue_ca.csv.gz", FOLDER / "interactions_open.csv.gz"
 
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.skipif(
         not (CATALOGUE.exists() and INTERACTIONS.exists()),
-        reason=f"the real data is not in {FOLDER}; set PHARMACY_DATA to its folder",
+        reason=WHY,
     ),
 ]
 

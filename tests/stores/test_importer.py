@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from real_data import FOLDER, WHY
 
 from stores.importer import LocalitiesRefused, localities_import
 from stores.models import Locality, LocalityName
 from stores.places import UnservedPlace, place_find
 
 pytestmark = pytest.mark.django_db
-REAL = Path("/work/shared/data/localities_il.json.gz")
+REAL = FOLDER / "localities_il.json.gz"
 AFULA = {"id": "7700", "name": "עפולה", "nameEn": "AFULA", "lat": 32.6, "lon": 35.29}
 LOD = {"id": "7000", "name": "לוד", "nameEn": "LOD", "lat": 31.95, "lon": 34.89}
 
@@ -153,7 +154,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         call_command("import_localities", tmp_path / "absent.json")
 
 
-@pytest.mark.skipif(not REAL.exists(), reason="the folder of real data is not there")
+@pytest.mark.skipif(not REAL.exists(), reason=WHY)
 def test_the_real_file(settings: Any) -> None:
     import stores.demo
 
