@@ -1,0 +1,51 @@
+"""What staff change in the admin, the next answer of the chat shows; the change is in the audit log."""
+
+import asyncio
+from uuid import uuid4
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.test import Client
+
+from agent import events, loop, runs
+from agent.models import Event
+from inventory.models import StockMove
+from prescriptions.models import AuditEvent
+
+LEVELS = "/admin/inventory/stocklevel/"
+
+
+def answer(text: str) -> str:
+    """What the chat answers to one message."""
+    conversation, _ = events.conversation_begin(language="en")
+    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="")
+    run_id = runs.run_claim(conversation.pk)
+    assert run_id
+    asyncio.run(loop.answer(run_id))
+    said = Event.objects.filter(conversation=conversation, payload__role="assistant").get()
+    return str(said.payload["text"])
+
+
+def test_stock_counted_by_staff_is_what_the_chat_says_next(demo_committed: None) -> None:
+    assert "200 units" in answer("Do you have Cetirizine?")
+    user = get_user_model().objects.create_user("counter", password="x", is_staff=True)
+    user.groups.add(Group.objects.get(name="technician"))
+    client = Client()
+    client.force_login(user)
+    page = client.get(LEVELS, {"store__id__exact": "1", "q": "Cetirizine"})
+    formset = page.context["cl"].formset
+    [row] = [form for form in formset.forms if form.instance.medication_id == 5]
+    form = {f"form-{name}": str(value) for name, value in formset.management_form.initial.items()}
+    for other in formset.forms:
+        for field in other:
+            form[field.html_name] = "" if field.value() is None else str(field.value())
+    form[row["quantity"].html_name] = "7"
+    url = f"{LEVELS}?store__id__exact=1&q=Cetirizine"
+    form[f"seen-{row.instance.pk}"] = str(row.instance.version)  # which version the page showed
+    assert client.post(url, {**form, "_save": "Save"}).status_code == 302
+
+    said = answer("Do you have Cetirizine?")
+    assert "limited quantity" in said and "7 units" in said
+    move = StockMove.objects.latest("pk")
+    assert (move.delta, move.quantity_after, move.actor) == (-193, 7, f"user:{user.pk}")
+    assert AuditEvent.objects.filter(who=f"user:{user.pk}", what__contains="stock").exists()
