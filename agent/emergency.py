@@ -42,6 +42,7 @@ _NUMBER_WORDS: Final = {
 }
 
 _MILLIGRAMS: Final = frozenset(("mg", "milligram", "milligrams", "מג", "מיליגרמ", "мг", "ملغ", "مغ"))
+_GRAMS: Final = frozenset(("g", "gr", "gram", "grams", "גרמ", "грамм", "грамма", "граммов"))
 
 
 class Emergency(StrEnum):
@@ -157,7 +158,7 @@ Check = Callable[[Sentence, Span], bool]
 _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.POISONING, "overdose_event", _event, ("ago",)),
     (Emergency.POISONING, "swallowed_many", _event, ("goods", "one_too_many")),
-    (Emergency.POISONING, "child_swallowed", _event, ()),
+    (Emergency.POISONING, "child_swallowed", _event, ("usual",)),
     (Emergency.POISONING, "caustic_event", _event, ()),
     (Emergency.POISONING, "poisoned", _current, ("food",)),
     (Emergency.SELF_HARM, "suicide_intent", _stated, ("recovered", "boredom")),
@@ -171,9 +172,10 @@ _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.MEDICAL, "allergic", _condition, ("ago",)),
     (Emergency.MEDICAL, "used_epipen", _event, ("ago",)),
     (Emergency.MEDICAL, "attack_now", _current, ("joke",)),
-    (Emergency.MEDICAL, "stroke_sign", _condition, ("ago", "talk_to")),
+    (Emergency.MEDICAL, "stroke_sign", _condition, ("ago", "talk_to", "laugh")),
     (Emergency.MEDICAL, "severe_bleeding", _condition, ()),
-    (Emergency.MEDICAL, "ambulance", _state, ()),
+    (Emergency.MEDICAL, "infant_fever", _condition, ("goods",)),
+    (Emergency.MEDICAL, "ambulance", _state, ("small_burn",)),
     (Emergency.MEDICAL, "dying", _state, ("not_dying",)),
     (Emergency.MEDICAL, "bite", _state, ("ago",)),
     (Emergency.MEDICAL, "drowning", _state, ()),
@@ -236,7 +238,9 @@ def _swallowed_number(sentence: Sentence) -> bool:
     clock = {end for _, end in sentence.spans("clock")}
     had = sentence.spans("had")
     if sentence.has("took") and any(
-        unit in _MILLIGRAMS and _number(word) >= _MANY_MILLIGRAMS for word, unit in pairwise(words)
+        (unit in _MILLIGRAMS and _number(word) >= _MANY_MILLIGRAMS)
+        or (unit in _GRAMS and _number(word) * 1000 >= _MANY_MILLIGRAMS and pills)
+        for word, unit in pairwise(words)
     ):
         return True
     for verb in sentence.spans("took") | had:
@@ -280,6 +284,16 @@ def _joint(story: Sentence) -> set[Emergency]:
     }
 
 
+def _corrected(sentences: list[Sentence]) -> bool:
+    """Return whether the chest was a slip: "my chest hurts… sorry, my back"."""
+    story = _lexicon().sentence([word for sentence in sentences for word in sentence.words], asks=False)
+    if not story.has("chest_pain") or not story.has("corrected"):
+        return False
+    last = max(end for _, end in story.spans("chest"))
+    other = any(story.has(c) for kind, c, _, _ in _RULES if kind == Emergency.MEDICAL and c != "chest_pain")
+    return not other and any(start >= last for start, _ in story.spans("corrected"))
+
+
 def detect_all(text: str) -> list[Emergency]:
     """Return every kind of emergency in the message, in the order in which help is needed."""
     sentences = _lexicon().read(text)
@@ -292,6 +306,8 @@ def detect_all(text: str) -> list[Emergency]:
                 found.add(kind)
         if not sentence.has("goods") and _swallowed_number(sentence):
             found.add(Emergency.POISONING)
+    if found == {Emergency.MEDICAL} and _corrected(sentences):
+        found.clear()
     words = [word for sentence in sentences for word in sentence.words]
     if len(words) <= _ONE_STORY:
         story = _lexicon().sentence(words, asks=False)

@@ -56,9 +56,17 @@ def _asks_dose(s: Sentence, *, measured: bool) -> bool:
         return True
     if s.has("leaflet"):
         return False
-    if s.has("may_i") and s.has("amount") and not s.has("two_medicines", "stock", "rx"):
+    if (
+        (s.has("may_i") or (s.asks and s.has("bare_take_he")))
+        and s.has("amount")
+        and not s.has("two_medicines", "stock", "rx")
+    ):
         return True
-    if not s.has("how_much") or s.has("how_much_is") or not s.has("dosing", "measured", "giving"):
+    if (
+        not s.has("how_much")
+        or (s.has("how_much_is") and not s.has("interval"))
+        or not s.has("dosing", "measured", "giving")
+    ):
         return False
     whom = s.has("relative", "for_person") or measured
     return whom or (s.has("must") and s.has("self")) or (s.has("giving") and s.has("child"))
@@ -67,10 +75,14 @@ def _asks_dose(s: Sentence, *, measured: bool) -> bool:
 def _asks_diagnosis(s: Sentence) -> bool:
     if s.has("topic") and not s.has("self", "relative"):
         return False  # "is it allowed during breastfeeding?"
+    if s.has("separately_joined") and not s.has("complaint"):
+        return False  # "X and Y together, is it dangerous?" asks about an interaction
+    if s.has("what_is_it") and not s.has("used_for"):
+        return True
     return s.has("diagnosis") and not s.has("diagnosis_no", "leaflet", "stock", "buy")
 
 
-def _asks_comparison(s: Sentence) -> bool:
+def _asks_comparison(s: Sentence, *, own: bool) -> bool:
     """Which does more good; which is nearer, cheaper or the same is a fact."""
     if s.has("place", "money", "leaflet") or s.has("better_no"):
         return False
@@ -80,22 +92,36 @@ def _asks_comparison(s: Sentence) -> bool:
         return s.has("than", "which", "versus") or s.asks
     if s.has("versus"):
         return not s.has("same")
+    if s.has("choice") and not s.has("stock", "used_for", "separately_joined", "process", "same"):
+        if s.has("topic") and not own and not s.has("giving"):
+            return False
+        return s.asks or s.has("giving", "should", "may_i")
     return s.has("or_") and s.has("complaint") and not s.has("stock", "topic", "used_for")
 
 
 def _asks_stock(s: Sentence) -> bool:
     """Whether the shop has it; "יש" also begins what the customer has ("יש לי חום")."""
-    owners = {start for start, _ in s.spans("have_person")}
-    return s.has("stock") or any(start not in owners for start, _ in s.spans("have_he"))
+    owned = {place for span in s.spans("have_person") for place in range(*span)}
+    return s.has("stock") or any(start not in owned for start, _ in s.spans("have_he"))
 
 
 def _asks_advice(s: Sentence, *, own: bool) -> bool:
     factual = s.has("topic", "leaflet", "process", "place", "money", "same") and not own
     listing = s.has("list_words") or _asks_stock(s)
-    if s.has("how_to_treat", "how_long_mine", "or_not"):
+    if s.has("storage") and not own and not s.has("recommend", "your_view", "should_explicit"):
+        return False  # "how long can I keep it once opened"
+    if s.has("how_to_treat", "how_long_mine", "or_not", "except_med", "symptom_when"):
         return not s.has("leaflet")
+    if s.has("worth_it_he") or (own and s.asks and s.has("bare_take_he")):
+        return not s.has("leaflet", "process", "place", "money", "separately_joined")
+    if own and s.has("what_now", "which_product") and not s.has("leaflet", "process", "rx", "stock", "money"):
+        return True
+    if s.has("go_doctor_he") or (own and s.has("help_listing")):
+        return not s.has("leaflet", "process")
+    if s.asks and any(start == 0 for start, _ in s.spans("switch_he")):
+        return not s.has("leaflet", "process", "place", "money")
     if s.has("your_view"):
-        return not (s.has("place", "money", "leaflet") and not own)
+        return not (s.has("place", "money", "leaflet", "logistics") and not own)
     if s.has("change_he") and (own or s.asks or len(s.words) <= _COMPLAINT_ONLY):
         return not listing and not s.has("leaflet", "rx")
     if s.has("recommend"):
@@ -118,7 +144,7 @@ def _complains(sentences: Sequence[Sentence]) -> bool:
         "place",
         "list_words",
         "same",
-        "together",
+        "separately_joined",
         "used_for",
     )
     return (
@@ -139,7 +165,7 @@ def check_input(text: str) -> InputVerdict:
             found.add(InputVerdict.PUSH)
         if _asks_dose(s, measured=measured):
             found.add(InputVerdict.DOSE_FOR_PERSON)
-        if _asks_comparison(s):
+        if _asks_comparison(s, own=own):
             # "Which is best for a headache" names no rival: the customer wants to be told what to take.
             alone = (own or s.has("what_for")) and not s.has("than")
             found.add(InputVerdict.ADVICE if alone else InputVerdict.COMPARISON)

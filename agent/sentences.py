@@ -26,6 +26,12 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "בוודאי, נמשיך בעברית. מה תרצו לדעת?",
     ),
     "cancelled": ("All right. What else can I check for you?", "בסדר גמור. מה עוד לבדוק עבורכם?"),
+    "what_refill": (
+        "A refill is a further supply of a medicine on a prescription that is still valid. "
+        "To check one, write “my prescriptions”; a code then goes to the contact on file.",
+        "ניפוק הוא קבלת התרופה, או אספקה נוספת שלה, לפי מרשם שעדיין בתוקף. "
+        "כדי לבדוק, כתבו ”המרשמים שלי“, וקוד יישלח לפרטי הקשר הרשומים אצלנו.",
+    ),
     "declined": ("All right. Tell me if you change your mind.", "בסדר. אם תשנו את דעתכם, כתבו לי."),
     "declined_name": (
         "All right. What is the name on the package?",
@@ -132,6 +138,18 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     ),
     # -- facts ----------------------------------------------------------------------------------------------
     "listed_as": ("{said} is listed with us as {name}.", "{said} רשום אצלנו בשם {name}."),
+    "not_children": (
+        "What we list under that name is {name}. No separate product for children is listed under it; see the age in the leaflet.",
+        "התכשיר הרשום אצלנו בשם זה: {name}. לא רשום תחת שם זה תכשיר נפרד לילדים; הגיל המתאים כתוב בעלון.",
+    ),
+    "not_extended": (
+        "What we list under that name is {name}. No extended-release product is listed under it.",
+        "התכשיר הרשום אצלנו בשם זה: {name}. לא רשום תחת שם זה תכשיר בשחרור ממושך.",
+    ),
+    "maker_unknown": (
+        "The manufacturer of {name} is not on file. It is printed on the package, and the branch can tell you.",
+        "היצרן של {name} אינו רשום אצלנו. שמו מופיע על האריזה, ואפשר לברר בסניף.",
+    ),
     "contains_one": (
         "{name} contains the active ingredient {ingredients}.",
         "{name} מכיל את החומר הפעיל {ingredients}.",
@@ -241,6 +259,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "open_now": ("open now until {time}", "פתוח עכשיו עד {time}"),
     "open_now_plain": ("open now", "פתוח עכשיו"),
     "closed_now": ("closed now", "סגור עכשיו"),
+    "listed_at": ("Of the products listed, at {store}:", "מתוך המוצרים ברשימה, ב{store}:"),
     "none_left": ("none", "אין"),
     "ask_branch": ("contact the branch", "לבירור בסניף"),
     "city_not_served": ("We don’t have stores in {city}.", "אין לנו סניפים ב{city}."),

@@ -104,6 +104,7 @@ def chat_server(
         "DEBUG": "1",
         "EMAIL_URL": "dummy://",
         "IDENTITY_CODES_PER_DAY": "100000",
+        "IDENTITY_GUESSES_PER_DAY": "100000",
         "IDENTITY_CODES_PER_CONTACT_HOUR": "100000",
         "IDENTITY_CODES_PER_ADDRESS_HOUR": "100000",
         "CHAT_SOCKETS_PER_MINUTE": "100000",

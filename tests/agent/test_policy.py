@@ -256,6 +256,15 @@ ANSWER = [
     "יש בצורת נוזל?",
     "אזהרות על האריזה",
     "מה כדור האלרגיה הכי זול",
+    "נורופן ואספירין ביחד זה מסוכן",
+    "מה יש לי בתיק",
+    "what do I have on file?",
+    "I need my meds refilled",
+    "what amoxicillin treats",
+    "what medicines did my doctor prescribe me",
+    "how long can I keep omeprazole after opening",
+    "I saw losec in the list, can I take it with warfarin?",
+    "is it better to come in the morning or evening",
 ]
 ADVICE = [
     "should I take it for my headache?",
@@ -354,6 +363,16 @@ ADVICE = [
     "מה תציעו לי לשיעול",
     "זה יעזור לכאב ראש שלי?",
     "אני אמורה להמשיך לקחת את זה?",
+    "מה אתה היית לוקח?",
+    "לבן שלי יש שיעול מה לתת",
+    "it hurts when I pee",
+    "what do you have for pain that isn't ibuprofen",
+    "אני בהיריון, לקחת את זה?",
+    "שורף לי כשאני משתינה",
+    "כדאי לקחת מלטונין כל לילה",
+    "אקמול בסדר לילד עם אסתמה?",
+    "can my husband take viagra with his heart condition",
+    "my blood pressure is 160/100 what do I do",
 ]
 COMPARISON = [
     "is ibuprofen better than tylenol",

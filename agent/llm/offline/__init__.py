@@ -10,7 +10,7 @@ from typing import Any, Final
 from agent import policy
 from agent.database import in_database
 from agent.llm.base import Language, Reply, Step, Turn
-from agent.llm.offline import facts, patients, supply, talk
+from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import decide
 from agent.llm.offline.frames import LOST, PLAIN_FACTS, REPEATABLE, SURE, Frame
@@ -20,7 +20,7 @@ from pharmacy_site.lib.text import language_of, words
 
 COURTESIES: Final = (
     "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked",
-    "out_of_scope",
+    "out_of_scope", "what_refill",
 )  # fmt: skip
 PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "info": facts.info,
@@ -33,8 +33,9 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "interaction": facts.interaction,
     "stock": supply.stock,
     "stock_place": supply.stock_place,
-    "list": supply.category,
-    "equivalent": facts.each(supply.equivalents),
+    "list": listing.category,
+    "list_at": listing.category_at,
+    "equivalent": facts.each(listing.equivalents),
     "restock": facts.each(supply.restock),
     "hours": talk.branch,
     "branch": talk.branch,
@@ -220,7 +221,9 @@ def _reply(work: Understood, turn: Turn) -> Reply:
     for frame in work.frames:
         if frame.intent in REMEMBERED:
             kept = frame.kept()
-            kept["details"] = {k: v for k, v in kept["details"].items() if k not in ("text", "others")}
+            kept["details"] = {
+                k: v for k, v in kept["details"].items() if k not in ("text", "others", "places")
+            }
             state["last"] = kept
         state["last_branch"] = frame.kept() if frame.intent in ("hours", "branch") else None
         state["intent"] = frame.intent

@@ -73,6 +73,19 @@ def medicine_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {"id": facts["id"], "en": facts["label_en"], "he": facts["label_he"]}
 
 
+def stores_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Branches as the conversation keeps them, in the order shown, so that "the second one" can be asked about."""
+    return [
+        {"query": row["label_en"], "en": row["label_en"], "he": row["label_he"], "store": row["store_id"]}
+        for row in rows
+    ]
+
+
+def as_of(view: View) -> str:
+    """When the stock was read; it is no reservation."""
+    return view.say("stock_note", time=f"{view.turn.now:%H:%M}")
+
+
 def option_of(facts: Mapping[str, Any], name: str = "") -> dict[str, Any]:
     """A product to choose from, with what tells it from the others."""
     option = {

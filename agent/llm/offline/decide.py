@@ -9,9 +9,9 @@ from dataclasses import replace
 from typing import Any
 
 from agent.llm.offline.clauses import clause_frame
-from agent.llm.offline.frames import LOST, REPEATABLE, SURE, Decision, Frame
+from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame
 from agent.llm.offline.pending import identity_frame, pending_answer
-from agent.llm.offline.pointing import medications_of
+from agent.llm.offline.pointing import has_topic, medications_of
 from agent.llm.offline.recognise import Clause, Message
 
 
@@ -25,11 +25,19 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
     frames: list[Frame] = []
     focus = list(state.get("focus", ()))
     whole = _joined(message)
+    remarked: tuple[str, ...] = ()
     whose = any(clause.has("other_person") for clause in message.clauses)
     for clause in [whole] if whole else message.clauses:
         frame = clause_frame(clause, state, focus, frames)
         if frame is None:
             continue
+        if remarked and frame.intent == "info" and clause.has("leaflet"):
+            frame = replace(frame, intent="section", sections=remarked)
+        alone = (
+            not clause.medicines and not clause.asks and (frame.intent == "unknown" or not frame.medicines)
+        )
+        # "I'm pregnant, what does the leaflet of X say?": the remark is what is asked about.
+        remarked = tuple(name for name in SECTIONS if clause.has(name)) if alone else ()
         if whose and frame.intent in ("prescriptions", "refill", "refill_status", "renew"):
             frame = replace(frame, details={**frame.details, "other_person": True})
         if frame.medicines:
@@ -41,6 +49,8 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
             state = {**state, "last": frame.kept()}
         if frame.intent in ("hours", "branch"):
             state = {**state, "last_branch": frame.kept()}
+        if frame.place:  # "when does Jaffa close, and do you have X there?"
+            state = {**state, "place": dict(frame.place)}
         frames.append(frame)
     kept = _distilled(frames)
     return Decision((*kept, *_together(message, kept)))
@@ -63,6 +73,10 @@ def _together(message: Message, frames: Sequence[Frame]) -> tuple[Frame, ...]:
 def _joined(message: Message) -> Clause | None:
     """A message whose medicines belong together although a stop stands between ("Warfarin. And ibuprofen. Together?")."""
     clauses = message.clauses
+    if len(clauses) == 2 and clauses[1].has("same") and not clauses[1].medicines:
+        named = clauses[0].medicines
+        if len(named) >= 2 and not has_topic(clauses[0]):
+            return replace(clauses[1], medicines=named)  # "X or Y, what's the difference?"
     asks_stock = any(clause.has("stock", "where", "price") for clause in clauses)
     if len(clauses) > 1 and any(
         clause.has("strong_interaction") or (clause.has("taking") and not asks_stock) for clause in clauses
@@ -76,7 +90,8 @@ def _joined(message: Message) -> Clause | None:
 
 def _question(frame: Frame) -> tuple[object, ...]:
     ids = [medicine.get("id") or medicine.get("query") for medicine in frame.medicines]
-    return frame.intent, ids, frame.place, frame.sections
+    facts = tuple(name for name in ("ingredient", "pack", "maker") if frame.details.get(name))
+    return frame.intent, ids, frame.place, frame.sections, facts if frame.intent == "detail" else ()
 
 
 def _answers_where(kept: Sequence[Frame], frame: Frame) -> bool:
@@ -106,7 +121,15 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
             and not frame.place
             and _answers_where(kept, frame)
         ):
-            continue  # "…in Jaffa? if not, where?": the branches are listed anyway
+            # "…in Jaffa? if not, where?": the branches are listed anyway; "do you have X, and where?": they are now.
+            ids = [medicine.get("id") for medicine in frame.medicines]
+            kept = [
+                replace(k, intent="stock_place")
+                if k.intent == "stock" and [m.get("id") for m in k.medicines] == ids
+                else k
+                for k in kept
+            ]
+            continue
         same = next((n for n, other in enumerate(kept) if other.intent == frame.intent == "stock"), None)
         if (
             same is not None

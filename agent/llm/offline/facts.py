@@ -23,6 +23,7 @@ from agent.llm.offline.talk import unknown
 from agent.wording import listed
 from pharmacy_site.lib.text import compact
 
+_FOR_CHILDREN: Final = ("child", "kids", "junior", "infant", "baby", "ילד", "תינוק", "פעוט")
 _STRENGTH: Final = re.compile(r"\s+\d.*$")
 
 
@@ -127,7 +128,27 @@ def speaks_of_children(text: str) -> bool:
 
 
 def said_otherwise(view: View, medication: Medication, facts: Mapping[str, Any]) -> str:
-    """Names the product when the customer called it otherwise."""
+    """Names the product when the customer called it otherwise, or asked for a kind of it that is not listed."""
+    return " ".join(
+        text for text in (_other_name(view, medication, facts), _other_kind(view, medication, facts)) if text
+    )
+
+
+def _other_kind(view: View, medication: Medication, facts: Mapping[str, Any]) -> str:
+    """Says that the product is not the kind asked for: never passed off as a children's or extended-release one."""
+    kind = medication.get("variant")
+    names = f"{facts.get('label_en')} {facts.get('label_he')}".lower()
+    fits = {
+        "children": facts.get("form") in ("syrup", "drops") or any(word in names for word in _FOR_CHILDREN),
+        "extended": str(facts.get("release") or "immediate") != "immediate",
+    }
+    if not kind or fits[str(kind)]:
+        return ""
+    line = product_line(view, facts) if "form" in facts else view.of(facts)
+    return view.say("not_children" if kind == "children" else "not_extended", name=line)
+
+
+def _other_name(view: View, medication: Medication, facts: Mapping[str, Any]) -> str:
     said = str(medication.get("said") or medication.get("query") or "")
     if not said or any(
         compact(said) == compact(str(facts.get(key) or ""))
@@ -225,6 +246,8 @@ def detail(view: View, frame: Frame) -> Plan:
         ingredients = view.ingredients(facts, result)
         key = "contains_one" if len(ingredients) == 1 else "contains_many"
         text = view.say(key, name=name, ingredients=listed(ingredients, view.language))
+    elif frame.details.get("maker"):
+        text = view.say("maker_unknown", name=name)
     elif frame.details.get("pack"):
         unit = view.word("unit", str(facts.get("pack_unit") or ""))
         size = facts.get("pack_size")

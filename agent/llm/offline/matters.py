@@ -23,6 +23,8 @@ def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("resend", 0.95)
     if clause.has("renew"):
         return Frame("renew", 0.95, medicines=medicines, details=details)
+    if clause.has("refill_term") and not medicines and not clause.has("my"):
+        return Frame("what_refill", 0.95)
     if clause.has("refill"):
         position = position_of(clause, 9)
         shown = state.get("prescriptions") or []

@@ -23,11 +23,30 @@ def asked_by_name(
 ) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | Part]:
     """Asks a tool that takes a name; returns its success, or the part that asks the customer back."""
     argument = "medication_name" if tool == "get_medication_by_name" else "query"
-    [result] = yield [Step(tool, {argument: tool_query(medication)})]
+    query = tool_query(medication)
+    if tool == "get_medication_by_name" and medication.get("by") == "ingredient":
+        query = f"med-{medication['id']}"  # S0's tool knows no ingredients
+    [result] = yield [Step(tool, {argument: query})]
+    if from_talk(medication, result):
+        return (yield from not_known(view, frame, medication))
     if not result.ok:
         return unresolved(view, frame, medication, result)
     doubt = doubtful(view, frame, medication, result)
     return doubt or result
+
+
+def from_talk(medication: Medication, result: StepResult) -> bool:
+    """Whether a tool took a name that nothing is called for the medicine talked about before (S2's context)."""
+    matched = result.evidence.get("matched_by") or result.result.get("matchedBy")
+    return result.ok and "id" not in medication and matched == "context"
+
+
+def not_known(
+    view: View, frame: Frame, medication: Medication
+) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | Part]:
+    """A name that nothing is called: never passed off as the medicine talked about before."""
+    [result] = yield [Step("get_medication_by_name", {"medication_name": tool_query(medication)})]
+    return result if result.ok else unresolved(view, frame, medication, result)
 
 
 def doubtful(view: View, frame: Frame, medication: Medication, result: StepResult) -> Part | None:

@@ -29,7 +29,15 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
     says_yes, says_no = clause.has("yes"), clause.has("no")
     new_topic = has_topic(clause)
     if kind == "offer_person":
-        if says_yes and not clause.medicines and not says_no:
+        # "OK, what pain relievers do you have then?" takes up no offer.
+        asks = (
+            clause.categories
+            or clause.places
+            or clause.unknown
+            or clause.has("stock", "list", "hours", "price")
+        )
+        asks = asks or any(later.asks or later.medicines or later.categories for later in clauses[1:])
+        if says_yes and not clause.medicines and not says_no and not asks:
             return Frame("person", 0.95, details={"reason": pending.get("reason", "not_understood")})
         if says_no and not new_topic:
             return Frame("declined", 0.95)
@@ -54,7 +62,7 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
         if chosen is not None and not (new_topic and not clause.medicines):
             # Two that are looked at together keep the other one; of two candidates only the chosen one stays.
             return replace(waiting, medicines=(*_others(waiting), chosen))
-        if says_yes and len(options) == 1 and not says_no:
+        if says_yes and len(options) == 1 and not says_no and not clause.medicines:
             return replace(waiting, medicines=(*_others(waiting), options[0]))
         if clause.has("both") and len(options) <= 3 and options:
             return replace(waiting, medicines=tuple(options))

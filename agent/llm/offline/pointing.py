@@ -7,6 +7,7 @@ from agent.llm.offline.frames import SECTIONS, Medication
 from agent.llm.offline.recognise import Clause, Medicine
 from stores.places import CityPlace, PlaceMention, StorePlace
 
+_ON_DAYS: Final = frozenset({"בראשון", "בשני", "בשלישי", "ברביעי", "בחמישי", "בשישי"})
 ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 
 
@@ -53,6 +54,10 @@ def medications_of(medicines: Sequence[Medicine], *, distinct: bool = True) -> t
             one = {**medicine.candidates[0], "said": medicine.text}
         else:
             one = {"query": medicine.text, "candidates": [dict(option) for option in medicine.candidates]}
+        if medicine.by == "ingredient" and "id" in one:
+            one = {**one, "by": "ingredient"}
+        if medicine.variant:
+            one = {**one, "variant": medicine.variant}
         if not distinct or one.get("id") is None or all(one["id"] != other.get("id") for other in found):
             found.append(one)
     return tuple(found)
@@ -75,6 +80,27 @@ def position_of(clause: Clause, size: int) -> int | None:
     ):
         return clause.numbers[0] - 1
     return None
+
+
+def places_asked(clause: Clause) -> list[dict[str, Any]]:
+    """The different places of a question; a city beside one of its branches only says where that branch is."""
+    kept = {mention.text: place_kept(mention) for mention in clause.places}
+    places = list({place["query"]: place for place in kept.values()}.values())
+    return [place for place in places if "city" not in place or not any("store" in other for other in places)]
+
+
+def store_pointed(clause: Clause, state: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The branch that "the second one" means: of those shown last, when branches are what is talked about."""
+    stores = [store for store in state.get("last_stores") or () if isinstance(store, Mapping)]
+    if len(stores) < 2 or clause.places or clause.medicines:
+        return None
+    if any(word in ("יום", "ביום", "day") or word in _ON_DAYS for word in clause.words):
+        return None  # "ביום שני" is Monday
+    about = clause.has("hours", "phone", "address", "branches") or state.get("intent") in ("hours", "branch")
+    if not about and (state.get("intent") != "stock_place" or state.get("shown")):
+        return None
+    position = position_of(clause, len(stores))
+    return None if position is None else dict(stores[position])
 
 
 def option_chosen(clause: Clause, options: Sequence[Medication]) -> Medication | None:

@@ -5,8 +5,18 @@ from dataclasses import replace
 from typing import Any
 
 from agent.llm.offline.frames import REPEATABLE, SECTIONS, SHORT, Frame, Medication
-from agent.llm.offline.pointing import ORDINALS, asks_rx, has_topic, medications_of, place_of, position_of
-from agent.llm.offline.recognise import Clause, Unknown
+from agent.llm.offline.leaning import from_talk, leaning
+from agent.llm.offline.pointing import (
+    ORDINALS,
+    asks_rx,
+    has_topic,
+    medications_of,
+    place_of,
+    places_asked,
+    position_of,
+    store_pointed,
+)
+from agent.llm.offline.recognise import Clause, Medicine, Unknown, release_of
 from pharmacy_site.lib.text import fold
 
 
@@ -19,15 +29,39 @@ def product_frame(
     place = place_of(clause)
     last = state.get("last") or {}
     details = _details(clause)
-    if (
-        len({mention.text for mention in clause.places}) > 1
-        and (medicines or focus)
-        and "store" in (place or {})
-    ):
-        place, details["all_stores"] = None, True  # "in Jaffa or in Dizengoff?"
+    places = places_asked(clause)
+    if len(places) > 1:
+        place, details["places"] = places[0], places  # "in Jaffa or in Dizengoff?"
     shown = state.get("shown") or []
+    if not medicines and len(shown) > 1 and clause.has("which_of"):
+        if place:
+            return Frame("list_at", 0.9, tuple(shown), place, details=details)
+        if last.get("intent") == "list" and clause.has("stock", "rx", "it"):
+            return Frame.again(last)
+    pointed = store_pointed(clause, state)
+    if pointed:
+        place = pointed
+        details.pop("day", None)  # "הראשון" is the first one here, not Sunday
+    if not medicines and len(focus) == 1 and _bare_strength(clause) and last.get("intent") == "stock":
+        details |= {"strengths": [f"{clause.numbers[0]} mg"]}  # "200, then"
+        return Frame("stock", 0.9, tuple(focus), details=details, assumed=True)
+    if not medicines and not clause.unknown and len(focus) == 1 and clause.has("extended_kind", "plain_kind"):
+        extended = clause.has("extended_kind")
+        other = release_of(str(focus[0].get("en") or ""), extended=extended)
+        kept = {**focus[0], "variant": "extended"} if extended else focus[0]
+        asked_before = last.get("intent") in REPEATABLE and not has_topic(clause)
+        if asked_before or has_topic(clause) or clause.has("stock"):
+            medicines = (other or kept,)
+        if asked_before and not clause.has("stock"):
+            narrow = {"forms", "form_text", "strengths"}  # what the kind just named takes the place of
+            again = Frame.again(last)
+            asked = {key: value for key, value in again.details.items() if key not in narrow}
+            return replace(again, medicines=medicines, details={**asked, **details})
 
-    if not medicines and shown:
+    ordinals = [place for place, name in enumerate(ORDINALS[: len(shown)]) if clause.has(name)]
+    if not medicines and not pointed and len(ordinals) == 2:
+        medicines = tuple(shown[place] for place in ordinals)  # "is the second the same as the first?"
+    if not medicines and shown and not pointed:
         position = position_of(clause, len(shown))
         if position is not None and (
             clause.has("it", "follow", "asked_about", *ORDINALS, "last", "former") or len(clause.words) <= 4
@@ -38,10 +72,13 @@ def product_frame(
     )  # "is there lactose in it?": no name of a product
     if not medicines and len(shown) == 1 and clause.has("that_one"):
         medicines = (shown[0],)
+    if place is None and (amount_of := _amount_within(clause)):
+        return Frame("detail", 0.9, medications_of([amount_of]), details={**details, "ingredient": True})
     if len(clause.medicines) == 1 and place is None and _within(clause):
         return Frame("detail", 0.9, medicines, details={**details, "ingredient": True})
-    asks_phone = clause.has("phone") and not clause.has("stock")
-    about_branch = asks_phone or (
+    asks_branch = clause.has("phone") and not clause.has("stock")
+    asks_branch = asks_branch or (clause.has("branches") and clause.has("hours"))
+    about_branch = asks_branch or (
         place is not None and clause.has("has_branch", "branches", "address", "hours")
     )
     other_ways = ("stock", "interaction", "same", "equivalent", "correction", "where")
@@ -52,7 +89,7 @@ def product_frame(
         not medicines
         and clause.unknown
         and not clause.categories
-        and not (place and focus)
+        and not (place and focus and (clause.has("it") or not clause.has("stock", "where")))
         and not about_branch
         and not inside
         and not about_it
@@ -87,7 +124,10 @@ def product_frame(
     told = state.get("last_branch")
     leans_on_pair = clause.has("follow", "interaction") or len(clause.words) <= SHORT
     if last.get("intent") == "interaction" and len(medicines) == 1 and clause.medicines and leans_on_pair:
-        intent = "interaction" if intent is None else intent  # "and with omeprazole?"
+        # "And with omeprazole?", "what about Acamol instead?"
+        intent = (
+            "interaction" if intent is None or (intent == "equivalent" and clause.has("follow")) else intent
+        )
     if (
         told
         and not medicines
@@ -121,9 +161,17 @@ def product_frame(
             medicines = (*(details["others"][:1] or focus[:1]), *medicines)
     assumed = False
     if not medicines:
-        medicines, assumed = _from_talk(clause, state, focus), True
+        medicines, assumed = from_talk(clause, state, focus), True
+        if intent == "same" and len(medicines) == 1:
+            # Of the two last talked about, or the product and its only equivalent.
+            other_one = (
+                shown if len(shown) == 1 and last.get("intent") == "equivalent" else state.get("earlier")
+            )
+            medicines = (*medicines, *list(other_one or ())[:1])
     if intent == "stock_place" and not medicines and place and not clause.has("it"):
         return Frame("branch", 0.9, place=place, details=details)  # "the nearest to Herzliya"
+    if assumed and clause.has("delivery") and not clause.has("it") and not place:
+        return Frame("branch", 0.9, details=details)  # "do you deliver?", whatever was talked about
     if intent == "stock" and not medicines and details.get("online"):
         return Frame("branch", 0.9, details=details)
     if (
@@ -134,7 +182,7 @@ def product_frame(
     ):
         return Frame("ask_what", 0.75, medicines, details=details)
     if intent is None or intent == "place":
-        return _leaning(clause, state, medicines, place, before, assumed=assumed, details=details)
+        return leaning(clause, state, medicines, place, before, assumed=assumed, details=details)
     if (
         intent in ("section", "detail")
         and assumed
@@ -186,6 +234,21 @@ def _within(clause: Clause) -> bool:
         and clause.words[medicine.start - 1].removeprefix("ש") == "יש"
         and not clause.has(*SECTIONS)
     )
+
+
+def _bare_strength(clause: Clause) -> bool:
+    """Whether a clause is hardly more than a number that can only be a strength."""
+    return len(clause.numbers) == 1 and clause.numbers[0] > len(ORDINALS) and len(clause.words) <= SHORT
+
+
+def _amount_within(clause: Clause) -> Medicine | None:
+    """The product of "how much paracetamol is in Acamol?": the name after "in", with an amount of another asked for."""
+    if len(clause.medicines) < 2 or not clause.has("amount"):
+        return None
+    inner, outer = clause.medicines[0], clause.medicines[-1]
+    hebrew = clause.words[outer.start] == f"ב{fold(outer.text)}".split()[0]
+    inside = hebrew or clause.words[outer.start - 1] in ("in", "of")
+    return outer if inside and inner.end <= outer.start else None
 
 
 def _listed_with(clause: Clause, name: Unknown) -> bool:
@@ -246,13 +309,16 @@ def _intent(
         clause.has("how_much") and len(clause.words) <= 4 and not clause.has("dosage", *SECTIONS)
     ):
         return "price"
-    if several and clause.has("cheaper"):
+    if clause.has("cheaper") and (several or (len(focus) > 1 and not medicines and clause.has("list"))):
         return "price"
     if clause.has("restock"):
         return "restock"
     if clause.has("equivalent") and not clause.categories:
         return "equivalent"
-    if not medicines and clause.has("hours") and not (strong_stock and focus):
+    taken = (
+        clause.has("dosage", "food_alcohol") and not place
+    )  # "every how many hours?", "what time do I take it?"
+    if not medicines and clause.has("hours") and not (strong_stock and focus) and not taken:
         return "hours"
     if not medicines and not clause.has("it") and clause.has("phone", "address", "has_branch"):
         return "branch"
@@ -265,8 +331,13 @@ def _intent(
         return "list"
     if asks_rx(clause):
         return "rx"
+    kind_asked = any("variant" in medicine for medicine in medicines) and not clause.has(*about_leaflet)
+    if kind_asked and (place or clause.has("stock")):
+        return "stock"  # "do you have Nurofen for kids?" asks for a product, not for an age
     if clause.has(*SECTIONS) and not (strong_stock and not clause.has("leaflet", "info", *SECTIONS[3:])):
         return "section"
+    if clause.has("maker") and (medicines or focus):
+        return "detail"
     if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):
         return "detail"
     leans = (
@@ -294,7 +365,11 @@ def _intent(
     if (
         clause.without("info", "weak_info")
         or clause.has("leaflet")
-        or (clause.has("info") and not clause.has("follow", "asked_about", "earlier_one"))
+        or (
+            clause.has("info")
+            and not clause.has("follow", "asked_about", "earlier_one")
+            and not (place and medicines)  # "tell me whether Ramat Aviv has X" is about stock
+        )
     ):
         return "info"
     if clause.has("stock", "reserve") and medicines:
@@ -327,10 +402,12 @@ def _details(clause: Clause) -> dict[str, Any]:
         "phone",
         "address",
         "leaflet",
+        "maker",
+        "closed_days",
     ):
         if clause.has(name):
             details[name] = True
-    if clause.has("each_of"):
+    if clause.has("each_of", "both"):
         details["each"] = True
     if clause.has("hours"):
         details["open"] = True
@@ -339,67 +416,3 @@ def _details(clause: Clause) -> dict[str, Any]:
         details["day"] = day
     details["text"] = clause.text
     return details
-
-
-def _from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[Medication, ...]:
-    """The medicines a clause without a name is about: those last talked about."""
-    if clause.has("earlier_one"):
-        return tuple(state.get("earlier") or focus)[:1]
-    if clause.has("both") and len(focus) == 1:
-        return tuple([*focus, *state.get("earlier", ())][:2])
-    return tuple(focus[:1] if clause.has("asked_about") else focus)
-
-
-def _leaning(
-    clause: Clause,
-    state: Mapping[str, Any],
-    medicines: tuple[Medication, ...],
-    place: Mapping[str, Any] | None,
-    before: Sequence[Frame],
-    *,
-    assumed: bool,
-    details: Mapping[str, Any],
-) -> Frame | None:
-    """A clause without a question of its own: a bare name or place, leaning on what was asked before."""
-    last = state.get("last") or {}
-    if before and not clause.medicines and not clause.unknown and not place:
-        return None  # a remark beside a question that is being answered
-    if place:
-        if medicines and (assumed or clause.medicines):
-            return Frame("stock_place", 0.9, medicines, place, details=details, assumed=assumed)
-        return Frame("branch", 0.86, place=place, details=details)
-    if medicines and not assumed:
-        intent = last.get("intent")
-        follows = clause.has("follow", "correction")
-        if state.get("intent") in ("refill_status", "refill") and (follows or len(clause.words) <= SHORT):
-            return Frame("refill_status", 0.9, medicines)  # "and the metformin?"
-        told = state.get("last_branch") or {}
-        if told.get("intent") == "branch" and told.get("place") and clause.medicines:
-            return Frame("stock_place", 0.88, medicines, told["place"], details=details)
-        if intent in REPEATABLE and (follows or len(clause.words) <= 5):
-            again = Frame.again(last)
-            # A bare word that is no known name may as well be nonsense.
-            sure = 0.9 if follows or clause.medicines or not clause.unknown else 0.72
-            details = {**again.details, **details}
-            return replace(again, medicines=medicines, confidence=sure, details=details, bare=not follows)
-        narrowed = details.get("strengths") or details.get("forms")
-        if len(medicines) >= 2:
-            return Frame(
-                "interaction" if clause.has("interaction") else "info",
-                0.86,
-                medicines,
-                details=details,
-                bare=True,
-            )
-        if all("query" in medicine and "candidates" not in medicine for medicine in medicines):
-            return Frame("info", 0.86 if clause.has("follow") else 0.72, medicines, details=details)
-        return Frame("stock" if narrowed else "info", 0.87, medicines, details=details, bare=True)
-    if clause.has("yes", "no") and len(clause.words) <= 3:
-        return Frame("nothing_asked", 0.75)
-    if clause.forms and medicines and assumed:
-        return Frame("stock", 0.86, medicines, details=details, assumed=True)
-    if clause.has("asked_about", "earlier_one") and medicines and last.get("intent") in REPEATABLE:
-        return replace(Frame.again(last), medicines=medicines, confidence=0.9, assumed=True)
-    if clause.has("it", "follow") and medicines and clause.asks and len(clause.words) <= 6:
-        return Frame("ask_what", 0.75, medicines, details=details, assumed=True)
-    return Frame("unknown", 0.4)

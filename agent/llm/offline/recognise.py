@@ -4,8 +4,8 @@ Nothing is decided here. Names come from the catalogue's and the stores' indexes
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +18,8 @@ from agent import lexicon
 from agent.lexicon import Lexicon, Sentence
 from inventory import catalog
 from inventory.categories import categories_called
-from inventory.models import Medication
-from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
+from inventory.models import Category, CategoryAlias, Medication
+from pharmacy_site.lib.text import compact, fold, hebrew_stems, one_typo, words
 from stores.places import PlaceMention, places_in
 
 _ASKS_AGAIN: Final = (
@@ -38,7 +38,9 @@ _PHONE_DIGITS: Final = range(9, 14)
 LINE_SUFFIXES: Final = frozenset(
     {"pm", "forte", "xr", "xl", "sr", "er", "cr", "retard", "duo", "ultra", "junior", "cold", "flu", "sinus"}
 )
+RELEASES: Final = ("xr", "xl", "sr", "er", "cr", "retard")
 SMALLEST_STRENGTH: Final = 5
+SHORTEST_MISSPELT: Final = 6  # letters of a category's name that may hold a typo
 SHORTEST_NAME: Final = 3
 LONGEST_UNKNOWN: Final = 4
 
@@ -58,6 +60,7 @@ class Medicine:
     text: str
     candidates: tuple[Mapping[str, Any], ...]
     by: str = ""
+    variant: str = ""  # the kind of it that was asked for: "children" or "extended"
 
 
 @dataclass(frozen=True)
@@ -200,7 +203,8 @@ def recognise(text: str) -> Message:
     for clause in clauses:
         size = len(clause.words)
         for mention in mentions:
-            if offset <= mention.start and mention.end <= offset + size:
+            inside = offset <= mention.start and mention.end <= offset + size
+            if inside and not _by_chance(clause.words[mention.start - offset : mention.end - offset]):
                 options = tuple(candidate(medication) for medication in mention.medications)
                 clause.medicines.append(
                     Medicine(mention.start - offset, mention.end - offset, mention.text, options, mention.by)
@@ -214,6 +218,38 @@ def recognise(text: str) -> Message:
         _fill(clause)
         offset += size
     return Message(text, tuple(clauses), tuple(contacts))
+
+
+def _by_chance(parts: Sequence[str]) -> bool:
+    """Whether little words only happen to spell a name: "as a syrup" is no ASA."""
+    return len(parts) > 1 and all(len(part) < SHORTEST_NAME and part in common_words() for part in parts)
+
+
+def release_of(name: str, *, extended: bool) -> Mapping[str, Any] | None:
+    """The product of the same name with extended release, or the plain one; None when there is not exactly one."""
+    base = words(name)
+    while len(base) > 1 and base[-1] in RELEASES:
+        base = base[:-1]
+    for suffix in RELEASES if extended else ("",):
+        told = " ".join([*base, suffix]).strip()
+        for mention in catalog.mentions_in(told):
+            if mention.end - mention.start == len(told.split()) and len(mention.medications) == 1:
+                return candidate(mention.medications[0])
+    return None
+
+
+def _kind_asked(clause: Clause, medicine: Medicine) -> Medicine:
+    """A name with the kind that stands beside it: "Advil for kids", "מטפורמין ארוך טווח"."""
+    for variant in ("children", "extended"):
+        near = clause.cues.spans(f"{variant}_kind")
+        if not any(start == medicine.end or end == medicine.start for start, end in near):
+            continue
+        if variant == "extended" and len(medicine.candidates) == 1:
+            other = release_of(str(medicine.candidates[0]["en"]), extended=True)
+            if other:
+                return replace(medicine, text=str(other["en"]), candidates=(other,))
+        return replace(medicine, variant=variant)
+    return medicine
 
 
 def _extended(clause: Clause, medicine: Medicine) -> Medicine:
@@ -262,7 +298,8 @@ def _fill(clause: Clause) -> None:
         readings = {word, *hebrew_stems(word)}
         explained = (
             not word
-            or place in cued | measures | form_places
+            or place in measures | form_places
+            or (place in cued and not _only_between(clause, shown, place))
             or word == "§"
             or bool(readings & known)
             or word[0].isdigit()
@@ -277,6 +314,13 @@ def _fill(clause: Clause) -> None:
             )
             run = []
     clause.categories = _categories_in(clause) if not clause.medicines else []
+    if clause.unknown and not clause.categories and not named and clause.has("stock", "list"):
+        clause.categories = _misspelt_category(clause) or [
+            name.text
+            for name in clause.unknown
+            if clause.words[name.start - 1 : name.start] in (["נגד"], ["against"])
+        ]
+    clause.medicines = [_kind_asked(clause, medicine) for medicine in clause.medicines]
 
 
 def _categories_in(clause: Clause) -> list[str]:
@@ -292,6 +336,46 @@ def _categories_in(clause: Clause) -> list[str]:
     named = [span for key, span in spans.items() if key in found]
     called = [_as_written(clause.text, *span) or " ".join(clause.words[slice(*span)]) for span in named]
     return called or [text for key, text in purposes.items() if key in found][:1]
+
+
+def _only_between(clause: Clause, shown: Sequence[str], place: int) -> bool:
+    """Whether a word only stands in the gap of cues ("any … left") and may be a name for all that they say."""
+    masked = cue_lexicon().sentence(["§" if n == place else word for n, word in enumerate(shown)], asks=False)
+    return all(
+        span in masked.spans(name)
+        for name in _yaml("cues")
+        for span in clause.cues.spans(name)
+        if place in range(*span)
+    )
+
+
+def _misspelt_category(clause: Clause) -> list[str]:
+    """A category whose name is written with one typo; the answer is headed by its right name."""
+    written = []
+    for name in clause.unknown:
+        for start in {name.start, max(name.start - 1, 0)}:
+            for end in {name.end, min(name.end + 1, len(clause.words))}:
+                first, *rest = clause.words[start:end]
+                for stem in (first, *hebrew_stems(first)):
+                    name_of = " ".join([stem, *rest])
+                    one = f"{name_of[:-3]}y" if name_of.endswith("ies") else name_of.removesuffix("s")
+                    nouns = (
+                        f"{one} medicine",
+                        f"{one} relief",
+                        f"תרופות {name_of}",
+                    )  # "anything for alergies"
+                    written += [compact(text) for text in (name_of, *nouns)]
+    names = {
+        str(text) for text in CategoryAlias.objects.values_list("text", flat=True)
+    }  # a few hundred at most
+    names |= {
+        str(name) for pair in Category.objects.values_list("name_en", "name_he") for name in pair if name
+    }
+    return [
+        name
+        for name in sorted(names)
+        if len(compact(name)) >= SHORTEST_MISSPELT and any(one_typo(compact(name), text) for text in written)
+    ][:1]
 
 
 _HEADS: Final = frozenset({"משהו", "כדור", "כדורימ", "תרופה", "תרופות", "טבליות", "דבר"})

@@ -1,6 +1,7 @@
-"""Plans for stock: at the default store, by place, by form or category, restock dates and identical equivalents."""
+"""Plans for stock: at the default store, by place, and restock dates."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from agent.llm.base import Step, StepResult
@@ -8,25 +9,22 @@ from agent.llm.offline.answer import (
     Part,
     Plan,
     View,
+    as_of,
     medicine_of,
     numbered,
     open_words,
-    option_of,
     paragraphs,
-    product_line,
     rx_tag,
+    stores_of,
 )
 from agent.llm.offline.facts import check_pairs, joined, said_otherwise
 from agent.llm.offline.frames import Frame, Medication
-from agent.llm.offline.names import about, asked_by_name, choose, exact_name, tool_query, unresolved
-from agent.llm.offline.pointing import same_strength
-from agent.llm.offline.talk import FAR
+from agent.llm.offline.listing import LOW, by_form, equivalents_of
+from agent.llm.offline.names import about, asked_by_name, from_talk, not_known, tool_query, unresolved
+from agent.llm.offline.talk import FAR, hours_today
 from agent.wording import apart
 
-LOW = 10  # S0: ten or fewer is said plainly
 MOST_BRANCHES = 5
-MOST_LISTED = 10
-FEW = 3  # of products that nobody has, enough to show that they exist
 
 
 def stock(view: View, frame: Frame) -> Plan:
@@ -105,7 +103,7 @@ def _stock_of(view: View, frame: Frame, medication: Medication, *, spread: bool,
             ),
             cards=[stock_card(view, facts, stores)],
             suggestions=chips,
-            state=about([mine]) | {"last_stores": [row["store_id"] for row in stores[:MOST_BRANCHES]]},
+            state=about([mine]) | {"last_stores": stores_of(stores[:MOST_BRANCHES])},
         )
     if not level.ok:
         return Part(
@@ -149,11 +147,6 @@ def restock_line(view: View, day: str | None) -> str:
     return view.say("restock", date=view.date(day)) if day else ""
 
 
-def as_of(view: View) -> str:
-    """When the stock was read; it is no reservation."""
-    return view.say("stock_note", time=f"{view.turn.now:%H:%M}")
-
-
 def reservation(view: View, frame: Frame) -> str:
     """Said when somebody wants to order: nothing here reserves."""
     return view.say("no_reservation", phone="") if frame.details.get("reserve") else ""
@@ -169,19 +162,50 @@ def stock_place(view: View, frame: Frame) -> Plan:
             parts.append(part)
             known += part.state.get("focus", [])
         return joined(parts, known, (yield from check_pairs(view, known)))
+    places = frame.details.get("places", ())
+    if frame.place and places and places[0] == frame.place:
+        return (yield from _at_each(view, frame, places[:3]))
     return (yield from _place_of(view, frame, frame.medicines[0], further=True))
 
 
-def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool) -> Plan:
+def _at_each(view: View, frame: Frame, places: Sequence[Mapping[str, Any]]) -> Plan:
+    """One product at several places ("in Haifa or in Jaffa?"); where else it is, only when none of them has it."""
+    parts: list[Part] = []
+    for count, place in enumerate(places, start=1):
+        stocked = any(part.state.get("has_it") for part in parts)
+        one = replace(frame, place=place, details={k: v for k, v in frame.details.items() if k != "places"})
+        further = count == len(places) and not stocked
+        parts.append(
+            (yield from _place_of(view, one, frame.medicines[0], further=further, brief=not further))
+        )
+    paragraphs_said = dict.fromkeys(text for part in parts for text in part.text.split("\n\n"))
+    closing = [text for text in paragraphs_said if text == as_of(view)]
+    stores = [store for part in parts for store in part.state.get("last_stores", ())]
+    state = {key: value for part in parts for key, value in part.state.items() if key != "has_it"}
+    return Part(
+        paragraphs(*(text for text in paragraphs_said if text not in closing), *closing),
+        cards=[card for part in parts for card in part.cards][:4],
+        suggestions=parts[-1].suggestions,
+        state=state | ({"last_stores": stores} if stores else {}),
+    )
+
+
+def _place_of(
+    view: View, frame: Frame, medication: Medication, *, further: bool, brief: bool = False
+) -> Plan:
+    """One product at one place; `brief` leaves out where else it is, which the next place's answer says."""
     place = frame.place
     arguments: dict[str, Any] = {"medication_query": tool_query(medication)}
     if place:
         arguments["store_query"] = place["query"]
     arguments["show_all_stores"] = bool(frame.details.get("all_stores"))
     [result] = yield [Step("check_stock", arguments)]
+    if from_talk(medication, result):
+        missing = yield from not_known(view, frame, medication)
+        return missing if isinstance(missing, Part) else Part(view.say("data_error"))
     if not result.ok:
         if result.code == "CITY_NOT_SERVED":
-            return _not_served(view, frame, medication, result)
+            return _not_served(view, frame, medication, result, brief=brief)
         return unresolved(view, frame, medication, result)
     facts, evidence = result.evidence["medication"], result.evidence
     name, mine = view.of(facts), medicine_of(facts)
@@ -190,27 +214,31 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
     stores = list(evidence.get("stores") or ())
     requested = evidence.get("requested")
     state = about([mine]) | {
-        "last_stores": [
-            row["store_id"] for row in [*([requested] if requested else []), *stores][:MOST_BRANCHES]
-        ]
+        "last_stores": stores_of(
+            [requested] if requested and requested["quantity"] else stores[:MOST_BRANCHES]
+        )
     }
     chips = [view.say("chip_info", name=name), view.say("chip_equivalents", name=name)]
     if evidence.get("controlled"):
         text = paragraphs(said, view.say("controlled_stock", name=name), note)
         return Part(text, suggestions=[view.say("chip_branches"), view.say("chip_person")], state=state)
+    open_line = ""
+    if requested and frame.details.get("open") and place:
+        [shop] = yield [Step("store.info", {"query": place["query"]})]
+        lines = [
+            f"{view.of(store)}: {hours_today(view, store)}." for store in shop.result.get("stores", ())[:1]
+        ]
+        open_line = lines[0] if lines else f"{view.of(requested)}: {open_words(view, requested)}"
     if requested and requested["quantity"]:
         quantity = int(requested["quantity"])
         low = quantity <= LOW or requested.get("low")
         text = stocked_at(view, name, requested, quantity, low=bool(low))
-        open_line = (
-            f"{view.of(requested)}: {open_words(view, requested)}" if frame.details.get("open") else ""
-        )
         others = _branches(view, frame, stores, result) if frame.details.get("all_stores") and stores else ""
         return Part(
             paragraphs(said, text, open_line, others, note, reservation(view, frame), as_of(view)),
             cards=[stock_card(view, facts, [requested])],
             suggestions=[view.say("chip_where", name=name), *chips],
-            state=state,
+            state=state | ({"has_it": True} if brief else {}),
         )
     heads = []
     if requested:
@@ -229,6 +257,11 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
         heads.append(view.say("out_of_stock_city", name=name, city=view.of(evidence, "city")))
         stores = list(evidence.get("elsewhere") or ())
     stocked = [row for row in stores if row["quantity"]]
+    if brief and requested:
+        head = " ".join(head for head in heads if head)
+        return Part(paragraphs(said, head, open_line, note), suggestions=chips, state=about([mine]))
+    if brief and stocked and not evidence.get("elsewhere"):
+        state["has_it"] = True
     if evidence.get("place") == "city" and stocked and not evidence.get("elsewhere"):
         body = _lines(view, frame, stores)
     elif stores:
@@ -255,6 +288,7 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
         paragraphs(
             said,
             " ".join(head for head in heads if head),
+            open_line,
             body,
             note,
             same.text,
@@ -267,7 +301,9 @@ def _place_of(view: View, frame: Frame, medication: Medication, *, further: bool
     )
 
 
-def _not_served(view: View, frame: Frame, medication: Medication, result: StepResult) -> Part:
+def _not_served(
+    view: View, frame: Frame, medication: Medication, result: StepResult, *, brief: bool = False
+) -> Part:
     """No store in the place: say so, with the nearest branch when the place is known."""
     evidence = result.evidence
     city = (
@@ -277,6 +313,8 @@ def _not_served(view: View, frame: Frame, medication: Medication, result: StepRe
     )
     lines = [view.say("city_not_served", city=city)]
     facts = evidence.get("medication") or {}
+    if brief:
+        return Part(lines[0], state=about([medicine_of(facts)]) if facts else {})
     nearest, stocked = (dict(evidence.get(key) or {}) for key in ("nearest", "nearest_stocked"))
     if near := evidence.get("near_place"):
         lines.append(view.say("near_place", name=view.of(near)))
@@ -348,180 +386,6 @@ def stock_card(view: View, facts: Mapping[str, Any], stores: Sequence[Mapping[st
             "note": as_of(view),
         },
     }
-
-
-def by_form(view: View, frame: Frame) -> Plan:
-    """A form or strength was said: search all products for it (S1 `inventory_check`)."""
-    medication = frame.medicines[0] if frame.medicines else {}
-    # By the product's own name: an alias ("Acamol") finds only its product, not the ingredient's other forms.
-    name = str(medication["en"]) if "id" in medication else tool_query(medication)
-    wanted = [name, *frame.details.get("strengths", ()), frame.details.get("form_text", "")]
-    query = " ".join(part for part in wanted if part)
-    forms = [view.word("form", form) for form in frame.details.get("forms", ())]
-    called = " ".join(
-        part
-        for part in (
-            view.name(medication) or tool_query(medication),
-            *frame.details.get("strengths", ()),
-            *forms,
-        )
-        if part
-    )
-    return (yield from _search(view, frame, query, called=called))
-
-
-def category(view: View, frame: Frame) -> Plan:
-    """The products of a category, in no order of preference."""
-    query = str(frame.details.get("category") or "")
-    return (yield from _search(view, frame, query, is_category=True))
-
-
-def _search(view: View, frame: Frame, query: str, *, called: str = "", is_category: bool = False) -> Plan:
-    [result] = yield [Step("inventory_check", {"query": query[:200], "language": view.language})]
-    if is_category and result.code == "MED_NOT_FOUND":
-        return Part(view.say("category_none"), suggestions=[view.say("chip_person")])
-    if not result.ok:
-        return unresolved(view, frame, {"query": query}, result)
-    facts = list(result.evidence["medications"])
-    totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
-    if is_category:
-        facts.sort(key=lambda row: view.of(row))
-    head = "" if is_category or any(_as_asked(row, frame) for row in facts) else view.say("other_form")
-    meant = (
-        next((row for row in facts if row["id"] == frame.medicines[0].get("id")), None)
-        if frame.medicines
-        else None
-    )
-    if meant and not is_category:
-        # Other products only when they hold the same: Acamol 500 mg is not codeine with paracetamol.
-        facts = [row for row in facts if row.get("generic_en") == meant.get("generic_en")]
-    if len(facts) == 1 and not is_category:
-        part = yield from _single(view, frame, facts[0], totals)
-        part.text = paragraphs(head, part.text)
-        return part
-    shown = facts[:MOST_LISTED]
-    lines = [f"{product_line(view, row)} – {rx_tag(view, row)}, {_total(view, row, totals)}" for row in shown]
-    # The category's own name: not all that is listed under it need be what the customer called it ("NSAIDs").
-    called = (view.of(facts[0], "category") or query) if is_category else called
-    name = (
-        view.say("category_head", category=called)
-        if is_category
-        else head or view.say("matches_head", query=called or query)
-    )
-    more = view.say("more_exist") if len(facts) > len(shown) or result.evidence.get("more") else ""
-    foot = view.say("category_note") if is_category else view.say("matches_ask")
-    options = [option_of(row, exact_name(row)) for row in shown]
-    part = choose(view, Frame("info" if is_category else "stock", 0.9), options, head="")
-    part.text = paragraphs(name, numbered(lines), more, foot, as_of(view))
-    columns = [view.word("column", key) for key in ("product", "stock")]
-    rows = [[product_line(view, row), _total(view, row, totals)] for row in shown]
-    part.cards = [{"kind": "stock", "data": {"title": name, "columns": columns, "rows": rows}}]
-    if is_category:
-        part.state = {"shown": part.state["shown"], "pending": None, "focus": []}
-    return part
-
-
-def _as_asked(facts: Mapping[str, Any], frame: Frame) -> bool:
-    """Whether a product has the strength and form that were asked for; another one is never passed off as it."""
-    strength = str(facts.get("strength") or "")
-    forms = frame.details.get("forms", ())
-    return all(same_strength(strength, asked) for asked in frame.details.get("strengths", ())) and (
-        not forms or facts.get("form") in forms
-    )
-
-
-def _total(view: View, facts: Mapping[str, Any], totals: Mapping[int, int]) -> str:
-    if facts.get("controlled"):
-        return view.say("ask_branch")
-    total = totals.get(int(facts["id"]), 0)
-    return view.count("units", total) if total else view.say("none_left")
-
-
-def _single(view: View, frame: Frame, facts: Mapping[str, Any], totals: Mapping[int, int]) -> Plan:
-    name, mine = product_line(view, facts), medicine_of(facts)
-    note = view.say("rx_note", name=view.of(facts)) if facts["rx"] else view.say("otc_note")
-    chips = [view.say("chip_where", name=view.of(facts)), view.say("chip_info", name=view.of(facts))]
-    if facts.get("controlled"):
-        return Part(
-            paragraphs(view.say("controlled_stock", name=name), note), suggestions=chips, state=about([mine])
-        )
-    total = totals.get(int(facts["id"]), 0)
-    if total:
-        text = view.count("in_stock_low" if total <= LOW else "in_stock", total, name=name)
-        return Part(paragraphs(text, note, as_of(view)), suggestions=chips, state=about([mine]))
-    same = yield from equivalents_of(view, mine)
-    return Part(
-        paragraphs(view.say("out_of_stock", name=name), note, same.text),
-        cards=same.cards,
-        suggestions=chips,
-        state=about([mine]) | {"shown": same.state.get("shown", [])},
-    )
-
-
-def equivalents_of(
-    view: View, medication: Mapping[str, Any]
-) -> Generator[Sequence[Step], Sequence[StepResult], Part]:
-    """Identical equivalents with the full disclosure, neutrally (S1)."""
-    asked = {
-        "med_id": str(medication["id"]),
-        "language": view.language,
-        "require_same_strength": True,
-        "require_same_form": True,
-    }
-    [result] = yield [Step("inventory_find_equivalent", asked)]
-    name = view.name(medication)
-    if not result.ok:
-        key = "no_equivalents" if result.code == "NO_EQUIVALENTS_FOUND" else "data_error"
-        facts_of = result.evidence.get("medication") or {}
-        reserved = (
-            view.say("pharmacist_only", name=name)
-            if facts_of.get("substitution") == "pharmacist_only"
-            else ""
-        )
-        text = view.say(key, name=name) if key == "no_equivalents" else view.say(key)
-        return Part(paragraphs(text, reserved), state=about([medication]))
-    totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
-    facts = list(result.evidence["equivalents"])
-    stocked = [row for row in facts if totals.get(int(row["id"]))]
-    facts = (stocked or facts)[: MOST_LISTED if stocked else FEW]
-    head = view.say("equivalents_head", name=name)
-    lines = [f"{product_line(view, row)} – {_total(view, row, totals)}" for row in facts]
-    decides = result.evidence.get("substitution") == "pharmacist_only" or any(
-        row.get("substitution") == "pharmacist_only" for row in facts
-    )
-    warns = view.say("pharmacist_only", name=name) if decides else ""
-    rows = [[product_line(view, row), _total(view, row, totals)] for row in facts]
-    card = {
-        "kind": "equivalents",
-        "data": {
-            "title": view.say("card_equivalents", name=name),
-            "columns": [view.word("column", "product"), view.word("column", "stock")],
-            "rows": rows,
-            "note": view.say("disclosure"),
-        },
-    }
-    return Part(
-        paragraphs(f"{head}\n{numbered(lines)}", view.say("disclosure"), warns),
-        cards=[card],
-        suggestions=[view.say("chip_person")],
-        state=about([medication]) | {"shown": [option_of(row, exact_name(row)) for row in facts]},
-    )
-
-
-def equivalents(view: View, frame: Frame) -> Plan:
-    """Identical products, asked for outright."""
-    medication = frame.medicines[0]
-    if frame.assumed and len(frame.medicines) > 1:
-        return choose(view, frame, frame.medicines, head=view.say("which_of_these"))
-    if "id" not in medication:
-        found = yield from asked_by_name(view, frame, medication, "get_medication_by_name")
-        if isinstance(found, Part):
-            return found
-        medication = medicine_of(found.evidence["medication"])
-    part = yield from equivalents_of(view, medication)
-    listed_as = {"label_en": medication.get("en"), "label_he": medication.get("he")}
-    part.text = paragraphs(said_otherwise(view, frame.medicines[0], listed_as), part.text)
-    return part
 
 
 def restock(view: View, frame: Frame) -> Plan:

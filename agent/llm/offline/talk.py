@@ -1,12 +1,14 @@
 """Plans for the talk itself: courtesies, a person, branches, refusals, and not having understood."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
 
 from agent.llm.base import Step
-from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs
+from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs, stores_of
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import choose
 
@@ -125,6 +127,18 @@ def upset(view: View, frame: Frame) -> Plan:
 
 def branch(view: View, frame: Frame) -> Plan:
     """Branches: where, when open, how to call (facts of the store, recorded like a tool's)."""
+    places = frame.details.get("places", ())
+    if frame.place and places and places[0] == frame.place:
+        details = {key: value for key, value in frame.details.items() if key != "places"}
+        parts = []
+        for place in places[:3]:
+            parts.append((yield from branch(view, replace(frame, place=place, details=details))))
+        stores = [store for part in parts for store in part.state.get("last_stores", ())]
+        return Part(
+            paragraphs(*dict.fromkeys(part.text for part in parts)),
+            suggestions=parts[0].suggestions,
+            state={"last_stores": stores},
+        )
     asked = {"query": frame.place["query"]} if frame.place else {}
     if frame.details.get("online") and not frame.place:
         asked = {"query": "online"}
@@ -136,6 +150,9 @@ def branch(view: View, frame: Frame) -> Plan:
         nearest = result.result.get("nearest")
         if nearest and nearest["km"] <= FAR:
             lines.append(view.say("nearest_branch", store=view.of(nearest), km=nearest["km"]))
+            if any(frame.details.get(key) for key in ("open", "phone", "address")):
+                [near] = yield [Step("store.info", {"query": nearest["label_en"]})]
+                lines += [_branch_line(view, frame, store) for store in near.result.get("stores", ())[:1]]
         return Part(paragraphs(*lines), suggestions=[view.say("chip_branches")])
     lines = [_branch_line(view, frame, store) for store in stores]
     if len(lines) == 1:
@@ -143,7 +160,7 @@ def branch(view: View, frame: Frame) -> Plan:
     else:
         head = view.say("branches_list")
         text = f"{head}\n{bullets(lines)}"
-    state = {"last_stores": [store["store_id"] for store in stores]}
+    state = {"last_stores": stores_of(stores)}
     return Part(text, suggestions=[view.say("chip_person")], state=state)
 
 
@@ -153,7 +170,10 @@ def _branch_line(view: View, frame: Frame, store: Mapping[str, Any]) -> str:
     day = frame.details.get("day")
     if frame.details.get("tomorrow"):
         day = _WEEK[(view.turn.now.weekday() + 1) % 7]
-    hours = _hours_of(view, store, day) if day else _hours_today(view, store)
+    if frame.details.get("closed_days") and not day and store.get("week"):
+        hours = _hours_of_week(view, store)
+    else:
+        hours = _hours_of(view, store, day) if day else hours_today(view, store)
     line = view.say(
         "branch_line",
         store=view.of(store),
@@ -165,12 +185,25 @@ def _branch_line(view: View, frame: Frame, store: Mapping[str, Any]) -> str:
     return " ".join(part for part in (line.strip(), note) if part)
 
 
-def _hours_today(view: View, store: Mapping[str, Any]) -> str:
+def hours_today(view: View, store: Mapping[str, Any]) -> str:
     today = store.get("hours_today") or []
     if not today:
         return view.say("closed_today") if store.get("open_now") is False else view.say("hours_unknown")
     spans = ", ".join(f"{opens}–{closes}" for opens, closes in today)
     return f"{view.say('hours_today', hours=spans)} ({open_words(view, store)})"
+
+
+def _hours_of_week(view: View, store: Mapping[str, Any]) -> str:
+    """The whole week, days of the same hours together, from Sunday."""
+    week = store.get("week") or {}
+    days = [day for day in ("sun", *_WEEK[:6]) if week.get(day) is not None]
+    lines: list[str] = []
+    for spans, same in groupby(days, key=lambda day: week[day]):
+        run = [view.word("weekday", day) for day in same]
+        name = run[0] if len(run) == 1 else f"{run[0]} – {run[-1]}"
+        hours = ", ".join(f"{opens}–{closes}" for opens, closes in spans)
+        lines.append(view.say("hours_on" if spans else "closed_on", day=name, hours=hours))
+    return "; ".join(lines)
 
 
 def _hours_of(view: View, store: Mapping[str, Any], day: str) -> str:

@@ -1,0 +1,72 @@
+"""What a clause without a question or a name of its own leans on: what was asked and talked about before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent.llm.offline.frames import REPEATABLE, SHORT, Frame, Medication
+from agent.llm.offline.recognise import Clause
+
+
+def from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[Medication, ...]:
+    """The medicines a clause without a name is about: those last talked about."""
+    if clause.has("earlier_one"):
+        return tuple(state.get("earlier") or focus)[:1]
+    if clause.has("both") and len(focus) == 1:
+        return tuple([*focus, *state.get("earlier", ())][:2])
+    return tuple(focus[:1] if clause.has("asked_about") else focus)
+
+
+def leaning(
+    clause: Clause,
+    state: Mapping[str, Any],
+    medicines: tuple[Medication, ...],
+    place: Mapping[str, Any] | None,
+    before: Sequence[Frame],
+    *,
+    assumed: bool,
+    details: Mapping[str, Any],
+) -> Frame | None:
+    """A clause without a question of its own: a bare name or place, leaning on what was asked before."""
+    last = state.get("last") or {}
+    if before and not clause.medicines and not clause.unknown and not place:
+        return None  # a remark beside a question that is being answered
+    if place:
+        if medicines and (assumed or clause.medicines):
+            return Frame("stock_place", 0.9, medicines, place, details=details, assumed=assumed)
+        return Frame("branch", 0.86, place=place, details=details)
+    if medicines and not assumed:
+        intent = last.get("intent")
+        follows = clause.has("follow", "correction")
+        if state.get("intent") in ("refill_status", "refill") and (follows or len(clause.words) <= SHORT):
+            return Frame("refill_status", 0.9, medicines)  # "and the metformin?"
+        told = state.get("last_branch") or {}
+        if told.get("intent") == "branch" and told.get("place") and clause.medicines:
+            return Frame("stock_place", 0.88, medicines, told["place"], details=details)
+        if intent in REPEATABLE and (follows or len(clause.words) <= 5):
+            again = Frame.again(last)
+            # A bare word that is no known name may as well be nonsense.
+            sure = 0.9 if follows or clause.medicines or not clause.unknown else 0.72
+            details = {**again.details, **details}
+            return replace(again, medicines=medicines, confidence=sure, details=details, bare=not follows)
+        narrowed = details.get("strengths") or details.get("forms")
+        if len(medicines) >= 2:
+            return Frame(
+                "interaction" if clause.has("interaction") else "info",
+                0.86,
+                medicines,
+                details=details,
+                bare=True,
+            )
+        if all("query" in medicine and "candidates" not in medicine for medicine in medicines):
+            return Frame("info", 0.86 if clause.has("follow") else 0.72, medicines, details=details)
+        return Frame("stock" if narrowed else "info", 0.87, medicines, details=details, bare=True)
+    if clause.has("yes", "no") and len(clause.words) <= 3:
+        return Frame("nothing_asked", 0.75)
+    if clause.forms and medicines and assumed:
+        return Frame("stock", 0.86, medicines, details=details, assumed=True)
+    if clause.has("asked_about", "earlier_one") and medicines and last.get("intent") in REPEATABLE:
+        return replace(Frame.again(last), medicines=medicines, confidence=0.9, assumed=True)
+    if clause.has("it", "follow") and medicines and clause.asks and len(clause.words) <= 6:
+        return Frame("ask_what", 0.75, medicines, details=details, assumed=True)
+    return Frame("unknown", 0.4)
