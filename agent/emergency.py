@@ -294,6 +294,41 @@ def _corrected(sentences: list[Sentence]) -> bool:
     return not other and any(start >= last for start, _ in story.spans("corrected"))
 
 
+_HINTS: Final = (
+    *(
+        "chest",
+        "no_breath",
+        "swell",
+        "unconscious",
+        "seizing",
+        "severe_bleeding",
+        "dying",
+        "caustic",
+        "poisoned",
+    ),
+    *(
+        "overdose_event",
+        "bare_overdose",
+        "child_swallowed",
+        "swallowed",
+        "suicide_intent",
+        "suicide_topic",
+        "lethal",
+    ),
+    *(
+        "sign_chest",
+        "sign_colour",
+        "sign_arm",
+        "sign_mind",
+        "sign_faint",
+        "sign_blood",
+        "sign_vomit",
+        "sign_numb",
+    ),
+    *("sign_silent", "sign_breath", "sign_swell", "sign_fall", "sign_stuck"),
+)
+
+
 def detect_all(text: str) -> list[Emergency]:
     """Return every kind of emergency in the message, in the order in which help is needed."""
     sentences = _lexicon().read(text)
@@ -319,6 +354,8 @@ def detect_all(text: str) -> list[Emergency]:
             for sentence in sentences:
                 if any(_current(sentence, hit) for hit in sentence.spans(concept)):
                     found.add(kind)
+    if Emergency.POISONING in found:
+        found.discard(Emergency.EXTRA_DOSE)  # the stronger redirect says it all
     order = (Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL, Emergency.EXTRA_DOSE)
     return [kind for kind in order if kind in found]
 
@@ -326,3 +363,11 @@ def detect_all(text: str) -> list[Emergency]:
 def detect(text: str) -> Emergency | None:
     """Return the kind of emergency that comes first in the message, or None."""
     return next(iter(detect_all(text)), None)
+
+
+def hints(text: str) -> bool:
+    """Return whether a message touches on what emergencies are made of, though no rule calls it one.
+
+    Rules never know every wording. An answer that did not understand such a message names the number to call.
+    """
+    return any(sentence.has(*_HINTS) for sentence in _lexicon().read(text))

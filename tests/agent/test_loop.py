@@ -218,3 +218,28 @@ def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:
     assert row.ok
     assert "david" not in str(row.arguments).lower() and "David" not in str(row.evidence)
     assert AuditEvent.objects.filter(patient__mrn="10000101").exists()
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "chest feels like someone is standing on it",
+        "he has snorted something odd, chest hurts odd",
+        "i feel awful today",
+    ],
+)
+def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: Any, message: str) -> None:
+    from agent.llm.offline import OfflineModel
+
+    _, said = asked(OfflineModel(), message)
+    assert "101" in said
+
+
+@pytest.mark.parametrize(
+    "message", ["Do you have Advil?", "blorvex", "what should i take for my cold?", "hello"]
+)
+def test_no_alarm_without_a_sign(asked: Any, message: str) -> None:
+    from agent.llm.offline import OfflineModel
+
+    _, said = asked(OfflineModel(), message)
+    assert "101" not in said

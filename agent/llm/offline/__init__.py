@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from agent import policy
+from django.conf import settings
+
+from agent import emergency, policy
 from agent.database import in_database
 from agent.llm.base import Language, Reply, Step, Turn
 from agent.llm.offline import facts, listing, patients, supply, talk
@@ -125,12 +127,7 @@ def _language(turn: Turn, message: Message) -> Language:
 def _refused(turn: Turn, view: View, message: Message, frames: Sequence[Frame]) -> Understood:
     """Advice is refused; a plain fact that was asked in a clause of its own is still answered."""
     medicines = [medicine for frame in frames for medicine in frame.medicines]
-    complaint = (
-        turn.refused in ("ADVICE", "DIAGNOSIS")
-        and not medicines
-        and not any(clause.asks or clause.words[0] in ASKING for clause in message.clauses)
-    )
-    part = talk.refusal(view, turn.refused, turn.state, medicines, complaint=complaint)
+    part = talk.refusal(view, turn.refused, turn.state, medicines)
     plain: list[Frame] = []
     if len(message.clauses) > 1:
         allowed = [
@@ -235,13 +232,32 @@ def _reply(work: Understood, turn: Turn) -> Reply:
         state["earlier"] = before
     cards = [card for part in work.parts for card in part.cards]
     chips = list(dict.fromkeys(chip for part in work.parts for chip in part.suggestions))
+    texts = list(dict.fromkeys(part.text for part in work.parts))
+    if _may_be_urgent(work, turn):
+        texts.append(work.view.say("urgent_line", medical=settings.EMERGENCY_MEDICAL))
     return Reply(
-        text=paragraphs(*dict.fromkeys(part.text for part in work.parts)),
+        text=paragraphs(*texts),
         language=work.view.language,
         state={key: value for key, value in state.items() if value not in (None, "", [])},
         cards=cards[:4],
         suggestions=chips[:3],
         quoted=[text for part in work.parts for text in part.quoted],
+    )
+
+
+def _may_be_urgent(work: Understood, turn: Turn) -> bool:
+    """Whether a message that got no facts may be an emergency in words that no rule knows."""
+    unknown = any("query" in medicine for medicine in _medicines(work))
+    answered = work.frames and not unknown and not any(frame.intent == "health" for frame in work.frames)
+    if answered and not turn.refused:
+        return False
+    if emergency.hints(turn.text) or any(clause.has("unwell") for clause in work.message.clauses):
+        return True
+    # A complaint ("I feel awful"), as against a question for advice ("what is good for a cold?").
+    return (
+        turn.refused in ("ADVICE", "DIAGNOSIS")
+        and not any(clause.medicines or clause.asks for clause in work.message.clauses)
+        and not any(clause.words[0] in ASKING for clause in work.message.clauses)
     )
 
 

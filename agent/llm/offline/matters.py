@@ -88,6 +88,8 @@ def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
     ):
         return Frame("person", 0.9, details={"reason": "customer_asked"})
+    if clause.has("unwell") and not topic:
+        return Frame("health", 0.9)
     if clause.has("upset") and not topic:
         return Frame("upset", 0.9)
     if clause.has("cancel") and not topic:

@@ -5,8 +5,6 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from django.conf import settings
-
 from agent.llm.base import Step
 from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs, stores_of
 from agent.llm.offline.frames import Frame
@@ -64,13 +62,8 @@ def refusal(
     verdict: str,
     state: Mapping[str, Any],
     medicines: Sequence[Mapping[str, Any]],
-    *,
-    complaint: bool,
 ) -> Part:
-    """One kind sentence and one next step; never the same words twice running.
-
-    A complaint that no emergency rule has matched may still be one, so it also gets the number to call.
-    """
+    """One kind sentence and one next step; never the same words twice running."""
     times = int(state.get("refusals") or 0)
     keys = ["refuse_1", "refuse_2", "refuse_3"]
     first = REFUSALS.get(verdict)
@@ -85,9 +78,7 @@ def refusal(
     if known:
         kept["focus"] = [{k: medicine[k] for k in ("id", "en", "he") if k in medicine} for medicine in known]
     kept["pending"] = {"kind": "offer_person", "reason": "customer_asked"}
-    urgent = view.say("urgent_line", medical=settings.EMERGENCY_MEDICAL) if complaint else ""
-    text = " ".join(sentence for sentence in (view.say(key), urgent) if sentence)
-    return Part(text, suggestions=[view.say("chip_person"), *chips], state=kept)
+    return Part(view.say(key), suggestions=[view.say("chip_person"), *chips], state=kept)
 
 
 def unknown(view: View, misses: int) -> Part:
