@@ -56,12 +56,15 @@ def audit_lock() -> AuditHead:
 
     On SQLite the transaction itself (IMMEDIATE) is that lock. Take it late: everybody else who records waits.
     """
-    head = AuditHead.objects.select_for_update().filter(pk=1).first()
-    if head is None:
-        if AuditEvent.objects.exists():
-            raise AuditHeadMissing
+    heads = AuditHead.objects.select_for_update().filter(pk=1)
+    head = heads.first()
+    if head is None and not AuditEvent.objects.exists():
         AuditHead.objects.get_or_create(pk=1)
-        head = AuditHead.objects.select_for_update().get(pk=1)
+    if head is None:
+        # Read again: whoever wrote the first event meanwhile committed the head with it.
+        head = heads.first()
+    if head is None:
+        raise AuditHeadMissing
     return head
 
 
