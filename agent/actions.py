@@ -70,7 +70,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
             language=conversation.language,
             patient=conversation.patient,
         )
-        handoff_tell(conversation.pk, opened.number, run)
+        handoff_tell(conversation, opened.number, run)
     return {"number": opened.number, "again": False}
 
 

@@ -23,6 +23,7 @@ from django.utils.crypto import salted_hmac
 from agent import events
 from agent.database import in_database
 from agent.models import Conversation, Run
+from agent.wording import Language, say
 from pharmacy_site.lib.errors import PharmacyError, trace_of
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
@@ -166,7 +167,7 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
             run_key=f"locked:{conversation.pk}:{identity.failed_verifications(conversation.pk)}",
             language=conversation.language,
         )
-        handoff_tell(conversation.pk, opened.number)
+        handoff_tell(conversation, opened.number)
 
 
 def address_key(address: str) -> str:
@@ -174,12 +175,13 @@ def address_key(address: str) -> str:
     return salted_hmac("chat.address", address).hexdigest()[:32]
 
 
-def handoff_tell(conversation_id: UUID, number: str, run: Run | None = None) -> None:
+def handoff_tell(conversation: Conversation, number: str, run: Run | None = None) -> None:
     """Logs the event by which clients learn of a hand-off and its number."""
+    language: Language = "he" if conversation.language == "he" else "en"
     events.event_append(
-        conversation_id=conversation_id,
+        conversation_id=conversation.pk,
         type="handoff.updated",
-        payload={"number": number, "state": "open", "message": ""},
+        payload={"number": number, "state": "open", "message": say("handoff_waiting", language)},
         run=run,
     )
 

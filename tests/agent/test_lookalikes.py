@@ -8,7 +8,7 @@ import pytest
 from agent import events, loop, runs
 from agent.models import Event
 from inventory import catalog
-from inventory.models import Medication
+from inventory.models import Medication, MedicationTerm
 
 # (asked for, listed instead)
 PAIRS = [
@@ -42,6 +42,7 @@ def test_the_other_one_is_never_given_unasked(
         name_en=listed, defaults={"name_he": listed, "form": "tablet"}
     )
     catalog.index_rebuild([other.pk])
+    assert MedicationTerm.objects.filter(medication=other).exists()  # it can be found, so it could be given
     conversation, _ = events.conversation_begin(language="en")
     runs.message_accept(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text=question.format(asked), address=""

@@ -19,7 +19,7 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
     """The frames of a message in the light of the conversation so far."""
     pending = state.get("pending") or {}
     if pending and (frame := pending_answer(message, pending, state)):
-        return Decision((frame,), answered_pending=True)
+        return Decision((frame,))
     if message.contacts:
         return Decision((identity_frame(message, state),))
     frames: list[Frame] = []

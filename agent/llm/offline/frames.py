@@ -70,7 +70,6 @@ class Frame:
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do about a message: its frames, and whether it answered what the assistant had asked."""
+    """What to do about a message: its frames."""
 
     frames: tuple[Frame, ...]
-    answered_pending: bool = False

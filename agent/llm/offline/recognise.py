@@ -19,7 +19,7 @@ from agent.lexicon import Lexicon, Sentence
 from inventory import catalog
 from inventory.categories import categories_called
 from inventory.models import Category, CategoryAlias, Medication
-from pharmacy_site.lib.text import compact, fold, hebrew_stems, one_typo, words
+from pharmacy_site.lib.text import compact, hebrew_stems, one_typo, words
 from stores.places import PlaceMention, places_in
 
 _ASKS_AGAIN: Final = (
@@ -414,8 +414,3 @@ def _as_written(text: str, start: int, end: int) -> str:
     if len(raw) != len(words(text)):
         return ""
     return " ".join(raw[start:end]).strip("?!.,;:\"'()")
-
-
-def same_word(a: str, b: str) -> bool:
-    """Whether two texts fold to the same."""
-    return fold(a) == fold(b)
