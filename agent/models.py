@@ -1,10 +1,41 @@
-"""Conversations, their numbered events and durable runs, the tool calls of each answer, and the keys of systems."""
+"""Conversations, their numbered events and durable runs, the tool calls of each answer, and who may embed or call."""
 
+import secrets
 import uuid
 
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
+
+
+def public_id_make() -> str:
+    """A new public name of an embedding site; it is no secret."""
+    return f"pub_{secrets.token_hex(8)}"
+
+
+class ChatSite(models.Model):
+    """A website that may show the chat in a frame; its pages' origins become the frame's `frame-ancestors`."""
+
+    public_id = models.CharField(_("public id"), max_length=40, unique=True, default=public_id_make)
+    name = models.CharField(_("name"), max_length=120)
+    origins = models.JSONField(
+        _("origins"), default=list, help_text=_("Whole origins, for example https://www.example.com")
+    )
+    # On other people's sites nobody proves who they are: the chat goes on in a window of our own first.
+    first_party = models.BooleanField(
+        _("our own site"),
+        default=False,
+        help_text=_("Customers may identify themselves inside the frame. Only for the pharmacy's own sites."),
+    )
+    is_active = models.BooleanField(_("active"), default=True)
+    created_at = models.DateTimeField(_("added"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("embedding site")
+        verbose_name_plural = _("embedding sites")
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class Conversation(models.Model):
@@ -23,6 +54,15 @@ class Conversation(models.Model):
     seq_head = models.PositiveIntegerField(_("last event"), default=0)
     # What the talk is about so far: medicines, store, what was asked back. Ids and codes only.
     state = models.JSONField(_("state"), default=dict, blank=True)
+    # The embedding site it was begun on; none on our own pages.
+    site = models.ForeignKey(
+        ChatSite,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="conversations",
+        verbose_name=_("embedding site"),
+    )
     patient = models.ForeignKey(
         "prescriptions.Patient",
         models.SET_NULL,
@@ -52,6 +92,7 @@ class Run(models.Model):
         MESSAGE = "message", _("message")
         RESUME = "resume", _("waiting question taken up")
         HANDOFF = "handoff", _("a person asked for")
+        CONFIRM = "confirm", _("confirmation answered")
 
     class State(models.TextChoices):
         PENDING = "pending", _("waiting")
@@ -73,6 +114,8 @@ class Run(models.Model):
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    # What a client that comes back in the middle is shown: the text so far and the calls; empty when it is over.
+    progress = models.JSONField(default=dict, blank=True)
     model = models.CharField(_("model"), max_length=80, blank=True)
     error_code = models.CharField(_("error"), max_length=40, blank=True)
     answer_seq = models.PositiveIntegerField(_("answered by event"), null=True, blank=True)
@@ -91,7 +134,9 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["conversation", "state", "input_seq"], name="run_next"),
             models.Index(fields=["conversation", "created_at"], name="run_rate"),
-            models.Index(fields=["lease_until"], condition=Q(state="running"), name="run_lease"),
+            models.Index(
+                fields=["created_at"], condition=Q(state__in=["pending", "running"]), name="run_open"
+            ),
         ]
 
     def __str__(self) -> str:
@@ -120,6 +165,67 @@ class Event(models.Model):
 
     def __str__(self) -> str:
         return f"{self.seq} {self.type}"
+
+
+class Confirmation(models.Model):
+    """An effect that waits for the customer's yes: what would be done, in facts, and until when it may be answered."""
+
+    class State(models.TextChoices):
+        OPEN = "open", _("waiting")
+        YES = "yes", _("confirmed")
+        NO = "no", _("declined")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(
+        Conversation, models.CASCADE, related_name="confirmations", verbose_name=_("conversation")
+    )
+    run = models.ForeignKey(Run, models.CASCADE, related_name="confirmations", verbose_name=_("asked by run"))
+    action = models.CharField(_("action"), max_length=40)
+    payload = models.JSONField(_("content"), default=dict)
+    digest = models.CharField(max_length=64)  # binds action, payload, patient and conversation together
+    state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.OPEN)
+    expires_at = models.DateTimeField(_("valid until"))
+    answered_at = models.DateTimeField(_("answered"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("confirmation")
+        verbose_name_plural = _("confirmations")
+
+    def __str__(self) -> str:
+        return f"{self.action} {str(self.id)[:8]}"
+
+
+class Feedback(models.Model):
+    """What a customer thought of one answer."""
+
+    conversation = models.ForeignKey(
+        Conversation, models.CASCADE, related_name="feedback", verbose_name=_("conversation")
+    )
+    seq = models.PositiveIntegerField(_("answer"))
+    rating = models.SmallIntegerField(_("rating"), choices=[(1, _("good")), (-1, _("bad"))])
+    comment = models.TextField(_("comment"), blank=True)
+    created_at = models.DateTimeField(_("time"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("feedback")
+        verbose_name_plural = _("feedback")
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "seq"], name="feedback_once_per_answer")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversation} {self.seq}"
+
+
+class Ticket(models.Model):
+    """A one-time pass of 30 seconds: into a frame's chat, or out of a frame into a window of our own."""
+
+    ticket_hash = models.CharField(max_length=64, primary_key=True)
+    site = models.ForeignKey(ChatSite, models.CASCADE, null=True, blank=True, related_name="+")
+    # Set for the way out: the conversation that the holder may go on with.
+    conversation = models.ForeignKey(Conversation, models.CASCADE, null=True, blank=True, related_name="+")
+    address_key = models.CharField(max_length=32)
+    expires_at = models.DateTimeField(db_index=True)
 
 
 class ApiKey(models.Model):
