@@ -10,10 +10,12 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from agent import confirmations
 from agent.llm.base import Step, StepResult
 from agent.models import Conversation, Run
 from agent.runs import handoff_tell
 from agent.storefacts import branches_all, store_described, store_nearest
+from agent.turns import verified_patient
 from prescriptions import handoffs, identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
 from prescriptions.models import Handoff
@@ -63,6 +65,8 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
         existing = is_open.exclude(run_key=str(run.pk)).order_by("-pk").first()
         if existing:
             return {"number": existing.number, "again": True}
+        # A run that was taken up again finds what its first attempt has done.
+        known = Handoff.objects.filter(run_key=str(run.pk)).exists()
         opened = handoffs.handoff_open(
             conversation_id=conversation.pk,
             reason=reason if reason in REASONS else "customer_asked",
@@ -70,7 +74,39 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
             language=conversation.language,
             patient=conversation.patient,
         )
-        handoff_tell(conversation, opened.number, run)
+        if not known:
+            handoff_tell(conversation, opened.number, run)
+    return {"number": opened.number, "again": False}
+
+
+def refill_ask(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Asks for the customer's yes before a refill is passed to a pharmacist."""
+    prescription_id = arguments.get("prescription_id")
+    if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
+        return {}
+    return confirmations.refill_ask(run, prescription_id)
+
+
+def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
+    """Passes a refill to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
+    waiting = confirmations.confirmed(run)
+    patient = verified_patient(run.conversation)
+    if waiting is None or patient is None or patient.pk != waiting.payload["patient"]:
+        return {}
+    conversation = run.conversation
+    run_key = f"confirm:{waiting.pk}"
+    with transaction.atomic():
+        known = Handoff.objects.filter(run_key=run_key).exists()
+        opened = handoffs.handoff_open(
+            conversation_id=conversation.pk,
+            reason="refill",
+            run_key=run_key,
+            language=conversation.language,
+            patient=patient,
+            summary=f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient",
+        )
+        if not known:
+            handoff_tell(conversation, opened.number, run)
     return {"number": opened.number, "again": False}
 
 
@@ -103,6 +139,8 @@ ACTIONS: Final[Mapping[str, Callable[[Run, Mapping[str, Any], str], dict[str, An
     "store.info": store_info,
     "identity.forget": identity_forget,
     "handoff.open": handoff_open,
+    "refill.ask": refill_ask,
+    "refill.pass_on": refill_pass_on,
 }
 
 

@@ -3,149 +3,180 @@
 import asyncio
 import json
 import logging
-from collections import Counter
-from typing import Any
+import time
+from collections import Counter, deque
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
 from uuid import UUID
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
 
-from agent import events, loop, runs, wording
-from agent.bell import DEAF
+from agent import confirmations, embedding, events, feedback, frames, live, modes, retention, runs, wording
 from agent.database import in_database
+from agent.frames import BadFrame
 from agent.models import Conversation, Run
+from agent.process import Process, process
 from agent.sockets import address_of, origin_allowed, socket_admitted
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
-MAX_DEPTH = 20
-POLL_SECONDS = 1.0
+Frame = dict[str, Any]
+RESTART: Final = 1012
+FORBIDDEN: Final = 4403
+SLOW: Final = 4408
 _open: Counter[str] = Counter()  # open sockets per address, of this process
-runner = runs.Runner(loop.answer)
-
-
-class BadFrame(Exception):
-    """A frame that is none of the protocol's; `code` is what the client is told."""
-
-    def __init__(self, code: str = "bad_frame") -> None:
-        self.code = code
 
 
 class ChatConsumer(AsyncWebsocketConsumer):
     """One open socket of one conversation."""
 
+    channel_layer_alias = "none"  # the hub hears for all sockets of the process
+
+    conversation_id: UUID
+    key = ""  # the hash of the conversation's secret; empty before hello
+    language = "en"
+    ready = False  # hello was answered: news may follow
+    sent = 0
+    counted = False
+    leaving = False
+
     async def connect(self) -> None:
-        self.conversation: Conversation | None = None
-        self.language = "en"
-        self.sent = 0
         self.address = address_of(self.scope)
-        self.counted = False
-        self.polling: asyncio.Task[None] | None = None
-        if not origin_allowed(self.scope):
+        self.heard_at = time.monotonic()
+        self.process: Process = process()
+        # What waits for a slow reader, and how much of a run's text the client has.
+        self._queue: deque[Frame] = deque()
+        self._flushing: asyncio.Task[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._filling: asyncio.Task[None] | None = None
+        self._grown = False
+        self._held: list[Frame] = []
+        self._shown: tuple[str, int] = ("", 0)
+        self._over = "no run"
+        if not origin_allowed(self.scope) or self.process.ending:
             await self.close()
             return
-        if _open[self.address] >= settings.CHAT_SOCKETS_OPEN or not await socket_admitted(self.address):
+        full = (
+            _open[self.address] >= settings.CHAT_SOCKETS_OPEN or _open.total() >= settings.CHAT_SOCKETS_TOTAL
+        )
+        if full or not await socket_admitted(self.address):
             await self.close()
             return
         _open[self.address] += 1
         self.counted = True
         await self.accept()
-        self.greeting = asyncio.get_running_loop().call_later(settings.CHAT_HELLO_TIMEOUT, self._no_hello)
+        self._greeting = asyncio.get_running_loop().call_later(settings.CHAT_HELLO_TIMEOUT, self._no_hello)
 
     def _no_hello(self) -> None:
-        if self.conversation is None:
-            self.goodbye = asyncio.create_task(self.close(code=4408))
+        if not self.key:
+            self.leave(SLOW)
 
     async def disconnect(self, code: int) -> None:
+        self.leaving = True
         if self.counted:
-            self.greeting.cancel()
+            self._greeting.cancel()
             _open[self.address] -= 1
             if _open[self.address] <= 0:
                 del _open[self.address]
-        if self.polling:
-            self.polling.cancel()
-        elif self.conversation and self.channel_layer:
-            try:
-                await self.channel_layer.group_discard(events.group(self.conversation.pk), self.channel_name)
-            except (
-                Exception
-            ) as error:  # any layer client's error; what it forgets it forgets by itself in time
-                log.warning("channel layer unavailable: %s", type(error).__name__)
+        for task in (self._flushing, self._reading, self._filling):
+            if task:
+                task.cancel()
+        if self.key:
+            await self.process.hub.leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        frame: dict[str, Any] = {}
+        self.heard_at = time.monotonic()
+        frame: Frame = {}
         try:
-            frame = _read(text_data)
+            frame = frames.read(text_data)
             handler = _HANDLERS.get(frame["type"])
-            if handler is None or (self.conversation is None and frame["type"] not in ("hello", "ping")):
+            if handler is None or (not self.key and frame["type"] not in ("hello", "ping")):
                 raise BadFrame
             await handler(self, frame)
         except BadFrame as error:
-            await self._error(error.code, frame)
+            self._error(error.code, frame)
         except runs.RateLimited:
-            await self._error("rate_limited", frame, retryable=True)
+            self._error("rate_limited", frame, retryable=True)
+        except confirmations.ConfirmationExpired:
+            self._error("expired", frame)
+        except embedding.TicketRefused:
+            self._error("forbidden_origin", frame)
+            self.leave(FORBIDDEN)
+        except events.ConversationGone:
+            self._error("unknown_conversation", frame)
         except DatabaseError as error:
             # Nothing was accepted, so nothing is lost: the client keeps the message and sends it again.
             log.error("database unavailable: %s", type(error).__name__)
-            await self._error("busy", frame, retryable=True)
+            self._error("busy", frame, retryable=True)
         except Exception as error:
             log.error("frame failed: %s at %s", type(error).__name__, trace_of(error))
-            await self._error("internal", frame, retryable=True)
+            self._error("internal", frame, retryable=True)
 
     # -- frames of the client -------------------------------------------------------------------------------
-    async def on_hello(self, frame: dict[str, Any]) -> None:
-        if self.conversation is not None:
+    async def on_hello(self, frame: Frame) -> None:
+        if self.key:
             raise BadFrame
-        language = frame.get("lang")
-        if language not in (None, "en", "he"):
+        self.language = frames.choice(frame, "lang", (None, "en", "he")) or "en"
+        last = frames.whole(frame, "last_seq", 0)
+        active = frame.get("active_run") or {}
+        if not isinstance(active, dict):
             raise BadFrame
-        self.language = language or "en"
-        secret, last = frame.get("conversation"), frame.get("last_seq", 0)
-        if not isinstance(last, int) or isinstance(last, bool) or last < 0:
-            raise BadFrame
-        if secret is None:
-            found, secret = await in_database(events.conversation_begin)(language=self.language)
-        elif isinstance(secret, str) and len(secret) <= 200:
-            existing = await in_database(events.conversation_find)(secret)
-            if existing is None:
-                await self._error("unknown_conversation", frame)
-                return
-            found = existing
-            self.language = language or found.language
-        else:
-            raise BadFrame
-        await self._join(found)  # before reading, so that no event falls between
-        missed = await in_database(events.events_after)(found.pk, last)
-        self.conversation = found
+        offset = frames.whole(active, "offset", 0)
+        entrance = await in_database(embedding.entrance)(frame, self.address, language=self.language)
+        found = entrance.conversation
+        self.language = frame.get("lang") or found.language
+        self.conversation_id, self.key = found.pk, found.secret_hash
+        await self.process.hub.join(self)  # before reading, so that no event falls between
+        deaf, mode = self.process.hub.deaf, found.mode
+        if deaf != (mode == Conversation.Mode.DEGRADED):
+            mode = await in_database(modes.settle)(found.pk, degraded=deaf)
+        missed, run = await in_database(_missed)(found, last)
         self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
-        active = await in_database(_active_run)(found.pk)
-        answer = {
+        answer: Frame = {
             "type": "hello.ok",
-            "conversation": secret,
+            "conversation": entrance.secret,
             "last_seq": self.sent,
-            "mode": found.mode,
+            "mode": mode,
             "events": missed,
+            "retention_days": settings.CHAT_RETENTION_DAYS,
+            "identity": "elsewhere" if entrance.identity_elsewhere else "here",
         }
-        await self._send(answer | ({"active_run": active} if active else {}))
-        if active:
-            runner.wake(found.pk)  # its process may have died; a run that is being worked on is not taken
+        if run is None:
+            self.push(answer)
+        else:
+            self.push(answer | {"active_run": {"run_id": str(run.pk)}})
+            here = self.process.runner.live(found.pk)
+            self._replay(here.progress() if here else run.progress, active, offset)
+            self.process.runner.wake(found.pk)  # its process may have died
+        self.ready = True
+        if self._grown:
+            self.grown()
 
-    async def on_message(self, frame: dict[str, Any]) -> None:
-        assert self.conversation is not None
-        text, client_msg_id = frame.get("text"), _uuid(frame.get("client_msg_id"))
-        if not isinstance(text, str) or not text.strip():
-            raise BadFrame
-        if len(text) > settings.CHAT_TEXT_LIMIT:
-            raise BadFrame("too_long")
-        accepted = await in_database(runs.message_accept)(
-            conversation_id=self.conversation.pk,
-            client_msg_id=client_msg_id,
-            text=text,
-            address=self.address,
-            location=_location(frame.get("location")),
+    def _replay(self, progress: Frame, active: Frame, offset: int) -> None:
+        """Brings the client up to date with the run at work: what it has of the same attempt is not sent again."""
+        if not progress:
+            return
+        same = active.get("run_id") == progress["run_id"] and (
+            active.get("attempt", progress["attempt"]) == progress["attempt"]
         )
-        await self._send(
+        offset = min(offset, len(progress["text"])) if same else 0
+        for frame in live.replayed(progress, offset):
+            self.push(frame)
+        self._shown = (progress["run_id"], len(progress["text"]))
+
+    async def on_message(self, frame: Frame) -> None:
+        client_msg_id = frames.uuid(frame, "client_msg_id")
+        accepted = await in_database(runs.message_accept)(
+            conversation_id=self.conversation_id,
+            key=self.key,
+            client_msg_id=client_msg_id,
+            text=frames.text(frame, "text", settings.CHAT_TEXT_LIMIT),
+            address=self.address,
+            location=frames.location(frame["location"]) if "location" in frame else runs.UNCHANGED,
+        )
+        self.push(
             {
                 "type": "message.accepted",
                 "client_msg_id": str(client_msg_id),
@@ -153,73 +184,180 @@ class ChatConsumer(AsyncWebsocketConsumer):
                 "duplicate": accepted.duplicate,
             }
         )
-        await self._go_on()
+        if self.process.hub.deaf:
+            await in_database(modes.settle)(self.conversation_id, degraded=True)
+        self._go_on()
 
-    async def on_code(self, frame: dict[str, Any]) -> None:
-        assert self.conversation is not None
-        code = frame.get("code")
-        if not isinstance(code, str) or not 1 <= len(code.strip()) <= 20:
-            raise BadFrame
+    async def on_code(self, frame: Frame) -> None:
         outcome = await in_database(runs.code_submit)(
-            conversation_id=self.conversation.pk, code=code.strip(), address=self.address
+            conversation_id=self.conversation_id,
+            key=self.key,
+            code=frames.text(frame, "code", 20).strip(),
+            address=self.address,
         )
         if outcome.outcome == "ok":
-            await self._go_on()
+            self._go_on()
             return
-        await events.bell_ring(self.conversation.pk)
+        self.process.hub.ring(self.key)
         told = {"wrong": "code_wrong", "expired": "code_expired", "locked": "locked"}[outcome.outcome]
-        await self._error(told, frame, retryable=told == "code_wrong", tries_left=outcome.tries_left)
+        self._error(told, frame, retryable=told == "code_wrong", tries_left=outcome.tries_left)
 
-    async def on_handoff(self, frame: dict[str, Any]) -> None:
-        assert self.conversation is not None
-        await in_database(runs.handoff_request)(conversation_id=self.conversation.pk)
-        await self._go_on()
+    async def on_confirm(self, frame: Frame) -> None:
+        await in_database(confirmations.confirmation_answer)(
+            conversation_id=self.conversation_id,
+            key=self.key,
+            confirm_id=frames.uuid(frame, "confirm_id"),
+            decision=frames.choice(frame, "decision", ("yes", "no")),
+            address=self.address,
+        )
+        self._go_on()
 
-    async def on_ping(self, frame: dict[str, Any]) -> None:
-        await self._send({"type": "pong"})
+    async def on_handoff(self, frame: Frame) -> None:
+        await in_database(runs.handoff_request)(conversation_id=self.conversation_id, key=self.key)
+        self._go_on()
 
-    # -- news of the conversation ---------------------------------------------------------------------------
-    async def bell(self, message: dict[str, Any]) -> None:
-        """The log has grown: send what this socket has not sent yet."""
-        assert self.conversation is not None
-        for frame in await in_database(events.events_after)(self.conversation.pk, self.sent):
-            self.sent = frame["seq"]
-            await self._send(frame)
+    async def on_cancel(self, frame: Frame) -> None:
+        run_id = await in_database(runs.run_cancel)(conversation_id=self.conversation_id, key=self.key)
+        if run_id:
+            self.process.runner.stop(run_id)
+            self._go_on()
 
-    async def ephemeral(self, message: dict[str, Any]) -> None:
-        await self._send(message["frame"])
+    async def on_feedback(self, frame: Frame) -> None:
+        seq, rating = frames.whole(frame, "seq"), frames.choice(frame, "rating", (1, -1))
+        comment = frame.get("comment") or ""
+        if not isinstance(comment, str):
+            raise BadFrame
+        if len(comment) > settings.CHAT_COMMENT_LIMIT:
+            raise BadFrame("too_long")
+        saved = await in_database(feedback.feedback_save)(
+            conversation_id=self.conversation_id, key=self.key, seq=seq, rating=rating, comment=comment
+        )
+        if not saved:
+            raise BadFrame
+        self.push({"type": "feedback.saved", "seq": seq, "rating": rating})
 
-    async def _join(self, conversation: Conversation) -> None:
-        """Listens for the conversation's bell; without a channel layer the log is read every second instead."""
+    async def on_handover(self, frame: Frame) -> None:
+        url = await in_database(embedding.handover_issue)(self.conversation_id, self.key, self.address)
+        self.push({"type": "handover.ready", "url": url})
+
+    async def on_delete(self, frame: Frame) -> None:
+        await in_database(retention.conversation_delete)(self.conversation_id, self.key)
+        self.process.hub.part(self.key, {"type": "conversation.deleted"})
+
+    async def on_ping(self, frame: Frame) -> None:
+        self.push({"type": "pong"})
+
+    # -- news of the conversation, from the hub ---------------------------------------------------------------
+    def grown(self) -> None:
+        """The log has more than was sent: read it, once at a time."""
+        self._grown = True
+        if self.ready and self._reading is None and not self.leaving:
+            self._reading = asyncio.create_task(self._read())
+
+    async def _read(self) -> None:
         try:
-            if self.channel_layer is None or self.channel_name.startswith(DEAF):
-                raise ConnectionError
-            await self.channel_layer.group_add(events.group(conversation.pk), self.channel_name)
-        except Exception as error:  # any layer client's error
-            log.warning("channel layer unavailable, polling: %s", type(error).__name__)
-            self.polling = asyncio.create_task(self._poll())
+            while self._grown and not self.leaving:
+                self._grown = False
+                for frame in await in_database(events.events_after)(self.key, self.sent):
+                    self._deliver(frame)
+        except DatabaseError as error:
+            log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
+        finally:
+            self._reading = None
+            held, self._held = self._held, []
+            for frame in held:
+                self.tell(frame)
 
-    async def _poll(self) -> None:
-        while True:
-            await asyncio.sleep(POLL_SECONDS)
-            if self.conversation:
-                try:
-                    await self.bell({})
-                except DatabaseError as error:
-                    log.error("database unavailable: %s", type(error).__name__)
+    def _deliver(self, frame: Frame) -> None:
+        """Sends a numbered event; the one that ends a run is the last that is heard of it."""
+        self.sent = frame["seq"]
+        self.push(frame)
+        run_id = frame.get("run_id")
+        if run_id and (frame.get("role") == "assistant" or frame["type"] in ("run.failed", "run.cancelled")):
+            self._over = run_id
+            if frame["type"] == "message.completed":
+                self.push({"type": "run.completed", "run_id": run_id})
 
-    async def _go_on(self) -> None:
-        assert self.conversation is not None
-        await events.bell_ring(self.conversation.pk)
-        runner.wake(self.conversation.pk)
+    def tell(self, frame: Frame) -> None:
+        """An event that is not kept. Pieces of an answer go out without holes and without doubles."""
+        if self._reading:
+            self._held.append(frame)  # it happened after what is being read
+            return
+        if not self.ready or frame.get("run_id") == self._over:
+            return
+        if frame["type"] == "run.started":
+            self._shown = (frame["run_id"], 0)
+        elif frame["type"] == "message.delta":
+            run_id, shown = self._shown
+            if frame["run_id"] != run_id or frame["offset"] > shown:
+                self._fill(frame["run_id"])
+                return
+            rest = frame["text"][shown - frame["offset"] :]
+            if not rest:
+                return
+            frame = {**frame, "offset": shown, "text": rest}
+            self._shown = (run_id, shown + len(rest))
+        self.push(frame)
 
-    async def _send(self, frame: dict[str, Any]) -> None:
-        await self.send(text_data=json.dumps({"v": 1, **frame}, ensure_ascii=False))
+    def _fill(self, run_id: str) -> None:
+        """What another process said before this socket came: it is written down a moment later."""
+        if self._filling is None:
+            self._filling = asyncio.create_task(self._fill_up(run_id))
 
-    async def _error(
-        self, code: str, frame: dict[str, Any], *, retryable: bool = False, tries_left: int | None = None
+    async def _fill_up(self, run_id: str) -> None:
+        try:
+            progress = await in_database(runs.progress_of)(run_id)
+            shown = self._shown[1] if self._shown[0] == run_id else 0
+            if progress and (rest := live.rest_of(progress, shown)):
+                self._shown = (run_id, len(progress["text"]))
+                self.push(rest)
+        except DatabaseError as error:
+            log.error("database unavailable: %s", type(error).__name__)  # the finished message has it all
+        finally:
+            self._filling = None
+
+    def leave(self, code: int) -> None:
+        """Closes after what still waits, without waiting for a reader that does not read."""
+        if not self.leaving:
+            self.leaving = True
+            self._closing = asyncio.create_task(self._leave(code))
+
+    async def _leave(self, code: int) -> None:
+        if self._flushing and code != SLOW:
+            await self._flushing
+        await self.close(code=code)
+
+    # -- frames to the client ---------------------------------------------------------------------------------
+    def push(self, frame: Frame) -> None:
+        """Queues a frame; a reader that falls too far behind is sent away and comes back for the rest."""
+        if self.leaving:
+            return
+        if len(self._queue) >= settings.CHAT_QUEUE:
+            self._queue.clear()
+            self.leave(SLOW)
+            return
+        self._queue.append(frame)
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush())
+
+    async def _flush(self) -> None:
+        try:
+            while self._queue:
+                frame = {"v": 1, **self._queue.popleft()}
+                await self.send(text_data=json.dumps(frame, ensure_ascii=False))
+        except OSError:  # the client is gone; disconnect follows
+            self._queue.clear()
+        finally:
+            self._flushing = None
+
+    def _go_on(self) -> None:
+        self.process.hub.ring(self.key)
+        self.process.runner.wake(self.conversation_id)
+
+    def _error(
+        self, code: str, frame: Frame, *, retryable: bool = False, tries_left: int | None = None
     ) -> None:
-        told: dict[str, Any] = {
+        told: Frame = {
             "type": "error",
             "code": code,
             "message": wording.error_text(code, self.language, tries_left=tries_left),
@@ -229,67 +367,27 @@ class ChatConsumer(AsyncWebsocketConsumer):
             told["client_msg_id"] = frame["client_msg_id"][:64]
         if tries_left is not None:
             told["tries_left"] = tries_left
-        await self._send(told)
+        self.push(told)
 
 
-_HANDLERS = {
+_HANDLERS: dict[str, Callable[[ChatConsumer, Frame], Awaitable[None]]] = {
     "hello": ChatConsumer.on_hello,
     "message.send": ChatConsumer.on_message,
     "identity.code": ChatConsumer.on_code,
+    "confirm.answer": ChatConsumer.on_confirm,
     "handoff.request": ChatConsumer.on_handoff,
+    "run.cancel": ChatConsumer.on_cancel,
+    "feedback": ChatConsumer.on_feedback,
+    "handover.request": ChatConsumer.on_handover,
+    "conversation.delete": ChatConsumer.on_delete,
     "ping": ChatConsumer.on_ping,
 }
 
 
-def _active_run(conversation_id: UUID) -> dict[str, str] | None:
-    run = Run.objects.filter(conversation_id=conversation_id, state__in=["pending", "running"]).first()
-    return {"run_id": str(run.pk)} if run else None
-
-
-def _read(text: str | None) -> dict[str, Any]:
-    """The JSON object of a frame; raises BadFrame for anything else."""
-    if text is None:
-        raise BadFrame
-    if len(text.encode("utf-8", "surrogatepass")) > settings.CHAT_FRAME_LIMIT:
-        raise BadFrame("too_large")
-    try:
-        frame = json.loads(text)
-    except (ValueError, RecursionError):
-        raise BadFrame from None
-    if not isinstance(frame, dict) or frame.get("v", 1) != 1 or not isinstance(frame.get("type"), str):
-        raise BadFrame
-    if _depth(frame) > MAX_DEPTH or any(isinstance(value, str) and "\0" in value for value in frame.values()):
-        raise BadFrame
-    return frame
-
-
-def _depth(value: object) -> int:
-    level, values = 0, [value]
-    while values:
-        level += 1
-        inner: list[object] = []
-        for item in values:
-            inner += item.values() if isinstance(item, dict) else item if isinstance(item, list) else []
-        values = inner
-    return level
-
-
-def _uuid(value: object) -> UUID:
-    if not isinstance(value, str):
-        raise BadFrame
-    try:
-        return UUID(value)
-    except ValueError:
-        raise BadFrame from None
-
-
-def _location(value: object) -> tuple[float, float] | None:
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise BadFrame
-    lat, lng = value.get("lat"), value.get("lng")
-    for number, most in ((lat, 90), (lng, 180)):
-        if isinstance(number, bool) or not isinstance(number, int | float) or not -most <= number <= most:
-            raise BadFrame
-    return float(lat), float(lng)  # type: ignore[arg-type]
+def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None]:
+    """What a client that saw `last` has not seen, and the run that is at work or comes next."""
+    missed = events.events_after(conversation.secret_hash, last)
+    unfinished = Run.objects.filter(
+        conversation_id=conversation.pk, state__in=[Run.State.PENDING, Run.State.RUNNING]
+    )
+    return missed, unfinished.order_by("-state", "input_seq").first()

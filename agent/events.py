@@ -1,21 +1,23 @@
 """The numbered event log: what was said and what happened, in the order every client sees it.
 
-The row is the truth; the channel layer only rings a bell, and a bell that is lost costs nothing but time.
+The rows are the truth; `agent/hub.py` only tells open sockets that they have grown.
 """
 
 import hashlib
-import logging
 import secrets
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from channels.layers import get_channel_layer
 from django.db.models import F
 from django.utils import timezone
 
 from agent.models import Conversation, Event, Run
+from pharmacy_site.lib.errors import PharmacyError
 
-log = logging.getLogger(__name__)
+
+class ConversationGone(PharmacyError):
+    """The secret opens nothing any more: the conversation was deleted, or went on in another window."""
 
 
 def secret_hash(secret: str) -> str:
@@ -34,16 +36,29 @@ def conversation_find(secret: str) -> Conversation | None:
     return Conversation.objects.filter(secret_hash=secret_hash(secret)).first()
 
 
+def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conversation:
+    """The conversation's row, taken for this transaction. `key` is the hash of the secret that the caller holds.
+
+    Raises ConversationGone.
+    """
+    rows = Conversation.objects.select_for_update().filter(pk=conversation_id)
+    found = (rows.filter(secret_hash=key) if key else rows).first()
+    if found is None:
+        raise ConversationGone
+    return found
+
+
 def event_append(
     *, conversation_id: UUID, type: str, payload: dict[str, Any], run: Run | None = None
 ) -> dict[str, Any]:
     """Writes the next numbered event and returns its frame. Call it inside a transaction.
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
+    Raises ConversationGone when the conversation was deleted meanwhile.
     """
-    Conversation.objects.filter(pk=conversation_id).update(
-        seq_head=F("seq_head") + 1, active_at=timezone.now()
-    )
+    rows = Conversation.objects.filter(pk=conversation_id)
+    if not rows.update(seq_head=F("seq_head") + 1, active_at=timezone.now()):
+        raise ConversationGone
     seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
     event = Event.objects.create(
         conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run
@@ -51,39 +66,21 @@ def event_append(
     return frame(event)
 
 
-def events_after(conversation_id: UUID, seq: int) -> list[dict[str, Any]]:
-    """The frames of the numbered events behind `seq`, in order."""
-    rows = Event.objects.filter(conversation_id=conversation_id, seq__gt=seq).order_by("seq")
+def events_after(key: str, seq: int) -> list[dict[str, Any]]:
+    """The frames of the numbered events behind `seq`, in order, for the holder of the secret with this hash."""
+    rows = Event.objects.filter(conversation__secret_hash=key, seq__gt=seq).order_by("seq")
     return [frame(event) for event in rows]
+
+
+def heads(keys: Sequence[str]) -> dict[str, int]:
+    """The number of the last event of each conversation that these hashes still open."""
+    found: dict[str, int] = {}
+    for start in range(0, len(keys), 500):  # SQLite takes some thousand parameters, no more
+        rows = Conversation.objects.filter(secret_hash__in=keys[start : start + 500])
+        found |= dict(rows.values_list("secret_hash", "seq_head"))
+    return found
 
 
 def frame(event: Event) -> dict[str, Any]:
     """An event as clients read it."""
     return {"v": 1, "type": event.type, "seq": event.seq, **event.payload}
-
-
-def group(conversation_id: UUID) -> str:
-    """The channel group of a conversation's open sockets."""
-    return f"conversation.{conversation_id.hex}"
-
-
-async def bell_ring(conversation_id: UUID) -> None:
-    """Tells open sockets that the log has grown."""
-    await _send(conversation_id, {"type": "bell"})
-
-
-async def ephemeral_send(conversation_id: UUID, frame: dict[str, Any]) -> None:
-    """Passes on an event that is not kept (progress, deltas) to whoever listens now."""
-    await _send(conversation_id, {"type": "ephemeral", "frame": {"v": 1, **frame}})
-
-
-async def _send(conversation_id: UUID, message: dict[str, Any]) -> None:
-    layer = get_channel_layer()
-    if layer is None:
-        return
-    try:
-        await layer.group_send(group(conversation_id), message)
-    except (
-        Exception
-    ) as error:  # the layer may be any broker client; without it, clients read the log on their poll
-        log.warning("channel layer unavailable: %s", type(error).__name__)

@@ -27,16 +27,16 @@ from prescriptions.models import Patient
 
 log = logging.getLogger(__name__)
 Stand = Callable[[Turn], Awaitable[Sequence[Step] | Reply]]
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+|\n+")
-_PROMISES: Final[Mapping[str, tuple[str, ...]]] = {
-    "handoff.open": (
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
+_PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    ("handoff.open", "refill.pass_on"): (
         "passed you on",
         "passed your request",
         "העברתי את",
         "with our staff. Your number",
         "כבר אצל הצוות",
     ),
-    "identity.code": ("we've sent a code", "שלחנו קוד"),
+    ("identity.code",): ("we've sent a code", "שלחנו קוד"),
 }
 
 
@@ -55,6 +55,8 @@ def stand(work: Work) -> tuple[Stand | None, Turn]:
         return _fixed(_emergency(turn, kinds)), turn
     if work.run.kind == Run.Kind.HANDOFF:
         return _handoff("customer_asked"), turn
+    if work.run.kind == Run.Kind.CONFIRM:
+        return _confirmed(work.run.input["confirm"]["decision"]), turn
     outcome = turn.code.get("outcome")
     if outcome == "locked":
         return _handoff("identity_failed"), turn
@@ -83,6 +85,24 @@ def _handoff(reason: str) -> Stand:
         if reason == "identity_failed":
             text = say("code_locked", turn.language, number=turn.results[0].result["number"])
         return Reply(text, turn.language, {**turn.state, "pending": None}, cards=part.cards)
+
+    return answer
+
+
+def _confirmed(decision: str) -> Stand:
+    """Carries out what the customer said to a confirmation."""
+
+    async def answer(turn: Turn) -> Sequence[Step] | Reply:
+        state = {**turn.state, "pending": None}
+        if decision == "no":
+            return Reply(say("confirm_declined", turn.language), turn.language, state, fixed=True)
+        if not turn.results:
+            return [Step("refill.pass_on")]
+        result = turn.results[0].result
+        if "number" not in result:
+            return Reply(say("confirm_over", turn.language), turn.language, state, fixed=True)
+        part = handed_off(View(turn, turn.language), result)
+        return Reply(part.text, turn.language, state, cards=part.cards)
 
     return answer
 
@@ -133,7 +153,7 @@ async def checked(
     shown = _shown(reply)
     problems = policy.check_output(reply.text, reply.language, quoted=reply.quoted)
     problems += [
-        f"promise:{name}" for name, signs in _PROMISES.items() if _promised(reply, results, name, signs, work)
+        f"promise:{names[0]}" for names, signs in _PROMISES.items() if _promised(reply, results, names, signs)
     ]
     evidence: list[object] = [(result.result, result.evidence) for result in results]
     evidence += [dict(work.turn.code), _counts(results)]
@@ -170,12 +190,12 @@ def apology(turn: Turn) -> Reply:
 
 
 def _promised(
-    reply: Reply, results: Sequence[StepResult], name: str, signs: Sequence[str], work: Work
+    reply: Reply, results: Sequence[StepResult], names: Sequence[str], signs: Sequence[str]
 ) -> bool:
     """Whether the text promises what this turn has no row for."""
     if not any(sign in reply.text for sign in signs):
         return False
-    return not any(result.step.name == name and result.ok for result in results)
+    return not any(result.step.name in names and result.ok for result in results)
 
 
 def _counts(results: Sequence[StepResult]) -> list[int]:

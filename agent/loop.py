@@ -2,15 +2,16 @@
 
 import logging
 from dataclasses import replace
-from uuid import UUID
 
 from django.conf import settings
 
-from agent import events, guard
+from agent import guard
 from agent.actions import ACTIONS, action_run
 from agent.database import in_database
+from agent.live import Live
 from agent.llm.base import Model, Reply, Step, StepResult
 from agent.llm.offline import OfflineModel
+from agent.models import Run
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turns import Work, numbers_before, work_commit, work_load
@@ -24,25 +25,19 @@ def model_chosen() -> Model:
     return OfflineModel()
 
 
-async def answer(run_id: UUID) -> None:
+async def answer(run: Run, live: Live) -> None:
     """Answers one claimed run: its events are in the log when this returns."""
-    work = await in_database(work_load)(run_id)
-    here = work.conversation.pk
-    await events.ephemeral_send(here, {"type": "run.started", "run_id": str(run_id)})
+    work = await in_database(work_load)(run)
     model = model_chosen()
-    reply, results = await converse(work, model)
+    reply, results = await converse(work, model, live)
     reply = await guard.checked(work, reply, results, numbers_before=in_database(numbers_before))
-    offset = 0
     for sentence in guard.sentences(reply.text):
-        delta = {"type": "message.delta", "run_id": str(run_id), "offset": offset, "text": sentence}
-        await events.ephemeral_send(here, delta)
-        offset += len(sentence)
-    await in_database(work_commit)(work, reply, results, model.name)
-    await events.bell_ring(here)
-    await events.ephemeral_send(here, {"type": "run.completed", "run_id": str(run_id)})
+        live.say(sentence)
+    if await in_database(work_commit)(work, reply, results, model.name):
+        live.hub.ring(live.key)
 
 
-async def converse(work: Work, model: Model) -> tuple[Reply, list[StepResult]]:
+async def converse(work: Work, model: Model, live: Live) -> tuple[Reply, list[StepResult]]:
     """Asks the guard, then the model, and runs the steps they ask for, until there is an answer."""
     results: list[StepResult] = []
     stand, work.turn = guard.stand(work)
@@ -55,30 +50,26 @@ async def converse(work: Work, model: Model) -> tuple[Reply, list[StepResult]]:
             if len(results) >= settings.CHAT_STEPS:
                 log.warning("run %s reached the limit of %s steps", work.run.pk, settings.CHAT_STEPS)
                 return guard.apology(work.turn), results
-            results.append(await step_run(work, step))
+            results.append(await step_run(work, step, live))
             if step.name == "identity.code" and results[-1].result.get("verified"):
                 work.patient, work.turn = await in_database(guard.identity_taken)(work)
     return guard.apology(work.turn), results
 
 
-async def step_run(work: Work, step: Step) -> StepResult:
+async def step_run(work: Work, step: Step, live: Live) -> StepResult:
     """Runs one step that a model asked for: an action of the server's, or a tool through its one door."""
     if step.name in ACTIONS:
         return await in_database(action_run)(work.run, step, work.run.input.get("address", ""))
-    call_id = f"{work.run.pk.hex[:8]}-{len(work.outcomes) + 1}"
-    name = {"run_id": str(work.run.pk), "call_id": call_id, "name": step.name}
-    shown = guard.arguments_shown(step.arguments)
+    call_id = f"{work.run.pk.hex[:8]}-{len(live.calls) + 1}"
     label = tool_label(step.name, step.arguments, work.turn.language)
-    started = {"type": "tool.started", **name, "label": label, "arguments": shown}
-    await events.ephemeral_send(work.conversation.pk, started)
+    shown = guard.arguments_shown(step.arguments)
+    live.call_begins({"call_id": call_id, "name": step.name, "label": label, "arguments": shown})
     try:
         outcome = await in_database(call_tool)(step.name, step.arguments, work.context())
     except (InvalidArguments, UnknownTool) as error:
         told = getattr(error, "errors", [{"field": "name", "message": "no such tool"}])
-        finished = {"type": "tool.finished", **name, "ok": False, "duration_ms": 0}
-        await events.ephemeral_send(work.conversation.pk, finished)
+        live.call_ends(call_id, step.name, ok=False, duration_ms=0)
         return StepResult(step, ok=False, result={"errors": told}, code="invalid")
     work.outcomes.append((step, outcome))
-    finished = {"type": "tool.finished", **name, "ok": outcome.ok, "duration_ms": outcome.duration_ms}
-    await events.ephemeral_send(work.conversation.pk, finished)
+    live.call_ends(call_id, step.name, ok=outcome.ok, duration_ms=outcome.duration_ms)
     return StepResult(step, outcome.ok, outcome.result, outcome.code or "", outcome.evidence)

@@ -1,38 +1,43 @@
 """Durable runs: a message is accepted as rows, then answered by whichever process claims its run.
 
-No socket owns a run: a lost connection cancels nothing. Within a conversation runs are answered one at a time, in order;
-the database's partial unique index on running rows is what holds that, not this process's memory.
+Within a conversation runs are answered one at a time, in order; the database's partial unique index on running rows is
+what holds that, not a process's memory. `agent/runner.py` does the work.
 """
 
-import asyncio
-import logging
-import os
-import secrets
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from enum import Enum
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError, IntegrityError, transaction
-from django.db.models import F, Q
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent import events
-from agent.database import in_database
 from agent.models import Conversation, Run
+from agent.processes import dead_forget, dead_names, own_name
 from agent.wording import Language, say
-from pharmacy_site.lib.errors import PharmacyError, trace_of
+from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
 from prescriptions.masking import masked
 from prescriptions.models import Patient
 
-log = logging.getLogger(__name__)
-OWNER = f"{os.getpid()}-{secrets.token_hex(4)}"
+_OPEN = (Run.State.PENDING, Run.State.RUNNING)
+
+
+class Unchanged(Enum):
+    """A message that says nothing about the customer's place."""
+
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = Unchanged.UNCHANGED
+Location = tuple[float, float]
 
 
 class RateLimited(PharmacyError):
@@ -69,11 +74,12 @@ def message_accept(
     client_msg_id: UUID,
     text: str,
     address: str,
-    location: tuple[float, float] | None = None,
+    key: str | None = None,
+    location: Location | Unchanged | None = UNCHANGED,
 ) -> Accepted:
     """Commits a customer's message and the run that will answer it; the same id twice gives the same number.
 
-    Secrets are read and masked here, before anything is stored. Raises RateLimited.
+    Secrets are read and masked here, before anything is stored. Raises RateLimited and ConversationGone.
     """
     known = Run.objects.filter(conversation_id=conversation_id, client_msg_id=client_msg_id).first()
     if known:
@@ -85,12 +91,9 @@ def message_accept(
     tried = _code_try(conversation_id, read.code, address) if challenge and read.code else None
     try:
         with transaction.atomic():
-            conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+            conversation = events.conversation_locked(conversation_id, key)
             _identity_expire(conversation)
-            if location:
-                Conversation.objects.filter(pk=conversation_id).update(
-                    latitude=location[0], longitude=location[1]
-                )
+            _location_keep(conversation, location)
             body = {
                 "role": "user",
                 "client_msg_id": str(client_msg_id),
@@ -117,11 +120,11 @@ def message_accept(
         return Accepted(run.input_seq, duplicate=True)
 
 
-def code_submit(*, conversation_id: UUID, code: str, address: str) -> CodeOutcome:
+def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | None = None) -> CodeOutcome:
     """A code from its own field; when it is right, a run takes up the question that was waiting."""
     tried = _code_try(conversation_id, code, address)
     with transaction.atomic():
-        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        conversation = events.conversation_locked(conversation_id, key)
         _code_record(conversation, tried)
         if tried.outcome == "ok":
             seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
@@ -131,12 +134,26 @@ def code_submit(*, conversation_id: UUID, code: str, address: str) -> CodeOutcom
     return tried
 
 
-def handoff_request(*, conversation_id: UUID) -> None:
+def handoff_request(*, conversation_id: UUID, key: str | None = None) -> None:
     """The customer pressed "a person, please": a run opens the hand-off and says so."""
     with transaction.atomic():
+        conversation = events.conversation_locked(conversation_id, key)
         _rate_check(conversation_id)
-        seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
-        Run.objects.create(conversation_id=conversation_id, kind=Run.Kind.HANDOFF, input_seq=seq)
+        Run.objects.create(conversation=conversation, kind=Run.Kind.HANDOFF, input_seq=conversation.seq_head)
+
+
+def run_cancel(*, conversation_id: UUID, key: str | None = None) -> UUID | None:
+    """Stops the run that is at work, or else the next one; returns which, or None when nothing was left to stop."""
+    with transaction.atomic():
+        events.conversation_locked(conversation_id, key)
+        open_runs = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
+        # "running" sorts behind "pending".
+        run = open_runs.order_by("-state", "input_seq", "created_at").first()
+        if run is None or not _end(run, Run.State.CANCELLED):
+            return None
+        payload = {"run_id": str(run.pk)}
+        events.event_append(conversation_id=conversation_id, type="run.cancelled", payload=payload, run=run)
+    return run.pk
 
 
 def _code_try(conversation_id: UUID, code: str, address: str) -> CodeOutcome:
@@ -168,6 +185,14 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
             language=conversation.language,
         )
         handoff_tell(conversation, opened.number)
+
+
+def _location_keep(conversation: Conversation, location: Location | Unchanged | None) -> None:
+    """Where the customer is; None is a place that is no longer shared."""
+    if isinstance(location, Unchanged):
+        return
+    latitude, longitude = location or (None, None)
+    Conversation.objects.filter(pk=conversation.pk).update(latitude=latitude, longitude=longitude)
 
 
 def address_key(address: str) -> str:
@@ -206,78 +231,91 @@ def _rate_check(conversation_id: UUID) -> None:
         raise RateLimited(3600)
 
 
-def run_claim(conversation_id: UUID) -> UUID | None:
-    """Takes the next waiting run of a conversation, or None when there is none or one is running."""
+def run_claim(conversation_id: UUID) -> Run | None:
+    """Takes the next waiting run of a conversation, or None when there is none or one is at work.
+
+    A run whose lease has ended is free again: what its first process still says no longer counts.
+    """
     now = timezone.now()
-    unfinished = Run.objects.filter(
-        conversation_id=conversation_id, state__in=[Run.State.PENDING, Run.State.RUNNING]
-    ).order_by("input_seq", "created_at")
-    # A run whose process died is free again once its lease is over; that process's answer no longer counts.
-    free = [run for run in unfinished if run.lease_until is None or run.lease_until < now]
-    if not free:
-        return None
-    run_id = free[0].pk
-    ended = [run.pk for run in free if run.state == Run.State.RUNNING]
-    if ended:
-        Run.objects.filter(pk__in=ended, state=Run.State.RUNNING, lease_until__lt=now).update(
-            state=Run.State.PENDING, lease_owner=""
-        )
-    until = now + timedelta(seconds=settings.CHAT_LEASE)
-    try:
-        with transaction.atomic():
-            taken = Run.objects.filter(pk=run_id, state=Run.State.PENDING).update(
-                state=Run.State.RUNNING, lease_owner=OWNER, lease_until=until, attempts=F("attempts") + 1
-            )
-    except IntegrityError:  # another run of this conversation is at work; its process takes this one next
-        return None
-    return run_id if taken else None
+    unfinished = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
+    for run in unfinished.select_related("conversation").order_by("input_seq", "created_at"):
+        if run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= now:
+            return None
+        if run.attempts >= settings.CHAT_ATTEMPTS:
+            run_fail(run, "internal")  # it may be what ends the processes
+            continue
+        mine = {
+            "state": Run.State.RUNNING,
+            "lease_owner": own_name(),
+            "lease_until": now + timedelta(seconds=settings.CHAT_LEASE),
+            "attempts": run.attempts + 1,
+            "progress": {},
+        }
+        try:
+            with transaction.atomic():
+                if not _as_seen(run).update(**mine):
+                    return None  # another process was faster
+        except (
+            IntegrityError
+        ):  # another run of this conversation has just begun; its process takes this one next
+            return None
+        for name, value in mine.items():
+            setattr(run, name, value)
+        return run
+    return None
 
 
-def run_fail(run_id: UUID, code: str) -> None:
-    """Ends a run visibly: the customer can send the message again."""
+def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
+    """Extends the lease and writes down the progress; False when the run is no longer this process's."""
+    changes: dict[str, Any] = {"lease_until": timezone.now() + timedelta(seconds=settings.CHAT_LEASE)}
+    if progress is not None:
+        changes["progress"] = progress
+    return bool(_as_seen(run).update(**changes))
+
+
+def progress_of(run_id: str) -> dict[str, Any]:
+    """What a run at work shows so far, as its process wrote it down last; empty when it is over."""
+    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or {}
+
+
+def run_release(run: Run) -> None:
+    """Gives the run back unanswered: this process ends."""
+    _as_seen(run).update(state=Run.State.PENDING, lease_owner="", lease_until=None)
+
+
+def run_fail(run: Run, code: str) -> None:
+    """Ends a run visibly, unless it ended otherwise: the customer can send the message again."""
     with transaction.atomic():
-        run = Run.objects.get(pk=run_id)
-        ended = Run.objects.filter(~Q(state=Run.State.DONE), pk=run_id).update(
-            state=Run.State.FAILED, error_code=code, finished_at=timezone.now(), lease_until=None
-        )
-        if ended:
-            payload = {"run_id": str(run_id), "code": code, "retryable": True}
+        if _end(run, Run.State.FAILED, error_code=code):
+            payload = {"run_id": str(run.pk), "code": code, "retryable": True}
             events.event_append(
                 conversation_id=run.conversation_id, type="run.failed", payload=payload, run=run
             )
 
 
-class Runner:
-    """The runs at work in this process, one task per conversation; `answer` is the loop's function."""
+def runs_abandoned() -> list[UUID]:
+    """Conversations with runs that wait for a process: accepted a while ago, or their process is dead."""
+    dead = dead_names()
+    if dead:
+        running = Run.objects.filter(state=Run.State.RUNNING, lease_owner__in=dead)
+        running.update(lease_until=timezone.now() - timedelta(seconds=1))
+        dead_forget(dead)
+    now = timezone.now()
+    waiting = Q(state=Run.State.PENDING, created_at__lt=now - timedelta(seconds=settings.CHAT_SWEEP))
+    ended = Q(state=Run.State.RUNNING, lease_until__lt=now)
+    found = Run.objects.filter(waiting | ended).order_by("created_at")
+    return list(dict.fromkeys(found.values_list("conversation_id", flat=True)[:200]))
 
-    def __init__(self, answer: Callable[[UUID], Awaitable[None]]) -> None:
-        self._answer = answer
-        self._tasks: dict[UUID, asyncio.Task[None]] = {}
-        self._again: set[UUID] = set()
 
-    def wake(self, conversation_id: UUID) -> None:
-        """Makes sure that the waiting runs of a conversation are being worked on."""
-        self._again.add(conversation_id)
-        if conversation_id not in self._tasks:
-            self._tasks[conversation_id] = asyncio.create_task(self._work(conversation_id))
+def _as_seen(run: Run) -> QuerySet[Run]:
+    """The run's row, if nobody has changed whose it is since it was read."""
+    return Run.objects.filter(pk=run.pk, state=run.state, attempts=run.attempts)
 
-    async def _work(self, conversation_id: UUID) -> None:
-        try:
-            while conversation_id in self._again:
-                self._again.discard(conversation_id)
-                while run_id := await in_database(run_claim)(conversation_id):
-                    await self._one(conversation_id, run_id)
-        finally:
-            self._tasks.pop(conversation_id, None)
 
-    async def _one(self, conversation_id: UUID, run_id: UUID) -> None:
-        try:
-            await self._answer(run_id)
-        except Exception as error:
-            # The exception's text may hold what was said, so only its type and place are logged.
-            log.error("run %s failed: %s at %s", run_id, type(error).__name__, trace_of(error))
-            try:
-                await in_database(run_fail)(run_id, "internal")
-            except DatabaseError:
-                log.error("run %s stays open until its lease ends", run_id)
-            await events.bell_ring(conversation_id)
+def _end(run: Run, state: Run.State, **changes: str) -> bool:
+    """Ends a run that has not ended since it was read."""
+    return bool(
+        _as_seen(run).update(
+            state=state, finished_at=timezone.now(), lease_until=None, progress={}, **changes
+        )
+    )

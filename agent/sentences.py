@@ -468,6 +468,21 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "A pharmacist places the refill. Shall I pass you on?",
         "רוקח או רוקחת מבצעים את הניפוק. להעביר אתכם?",
     ),
+    "refill_confirm": (
+        "A pharmacist places the refill. Confirm below and I'll pass your request on.",
+        "רוקח או רוקחת מבצעים את הניפוק. אשרו למטה ואעביר את הבקשה.",
+    ),
+    "confirm_refill": (
+        "Pass this refill request to a pharmacist?",
+        "להעביר את בקשת הניפוק לרוקח או לרוקחת?",
+    ),
+    "confirm_yes": ("Yes, pass it on", "כן, להעביר"),
+    "confirm_no": ("No, leave it", "לא, לבטל"),
+    "confirm_declined": ("All right, the request was not passed on.", "בסדר, הבקשה לא הועברה."),
+    "confirm_over": (
+        "I could not pass the request on: please ask for the refill again.",
+        "לא הצלחתי להעביר את הבקשה: נא לבקש את הניפוק שוב.",
+    ),
     "renew_which": (
         "Do you mean another refill of an existing prescription, or a new prescription from your doctor?",
         "האם הכוונה לניפוק נוסף של מרשם קיים, או למרשם חדש מהרופא?",

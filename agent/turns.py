@@ -52,10 +52,12 @@ class Work:
         )
 
 
-def work_load(run_id: UUID) -> Work:
-    """Reads what answering a run needs."""
-    run = Run.objects.select_related("conversation__patient").get(pk=run_id)
-    conversation = run.conversation
+def work_load(run: Run) -> Work:
+    """Reads what answering a claimed run needs. Raises ConversationGone."""
+    conversation = Conversation.objects.select_related("patient").filter(pk=run.conversation_id).first()
+    if conversation is None:
+        raise events.ConversationGone
+    run.conversation = conversation
     patient = verified_patient(conversation)
     text = ""
     if run.kind == Run.Kind.MESSAGE:
@@ -113,12 +115,16 @@ def numbers_before(conversation_id: UUID) -> list[str]:
     return found + list(handoffs)
 
 
-def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: str) -> None:
-    """Writes a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all."""
+def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: str) -> bool:
+    """Writes a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all.
+
+    False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
+    """
     with transaction.atomic():
         mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
-        if not mine.update(state=Run.State.DONE, finished_at=timezone.now(), lease_until=None, model=model):
-            return  # cancelled, or taken up by another process: that one's answer counts
+        done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
+        if not mine.update(**done, model=model):
+            return False
         rows = []
         for _, outcome in work.outcomes:
             row = toolcall_row(outcome, work.context())
@@ -134,6 +140,13 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
                     conversation_id=work.conversation.pk,
                     type="identity.requested",
                     payload={"expires_at": result.result["expires_at"]},
+                    run=work.run,
+                )
+            if result.step.name == "refill.ask" and result.result:
+                events.event_append(
+                    conversation_id=work.conversation.pk,
+                    type="confirm.requested",
+                    payload=dict(result.result),
                     run=work.run,
                 )
         payload: dict[str, Any] = {
@@ -154,6 +167,8 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
                 for step, outcome in work.outcomes
             ],
         }
+        if confirm := work.run.input.get("confirm"):
+            payload["confirm_id"] = confirm["id"]
         told = events.event_append(
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
         )
@@ -161,3 +176,4 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
         Conversation.objects.filter(
             ~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk
         ).update(state=reply.state, language=reply.language)
+    return True

@@ -97,17 +97,20 @@ async def _answered(meter: Meter, count: int) -> None:
     from agent import loop, runs
     from agent.database import in_database
     from agent.events import conversation_begin
+    from agent.hub import Hub
+    from agent.live import Live
 
+    hub = Hub()
     for _ in range(count):
         conversation, _secret = await in_database(conversation_begin)(language="en")
         with meter:
             await in_database(runs.message_accept)(
                 conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
             )
-            run_id = await in_database(runs.run_claim)(conversation.pk)
-            assert run_id is not None
-            await loop.answer(run_id)
-        await in_database(_must_be_answered)(run_id)
+            run = await in_database(runs.run_claim)(conversation.pk)
+            assert run is not None
+            await loop.answer(run, Live(hub, conversation.secret_hash, run.pk, run.attempts))
+        await in_database(_must_be_answered)(run.pk)
 
 
 def _must_be_answered(run_id: UUID) -> None:

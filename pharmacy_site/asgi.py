@@ -1,4 +1,4 @@
-"""The ASGI door: HTTP by Django, the chat by Channels."""
+"""The ASGI door: HTTP by Django, the chat by Channels, and how a process begins and ends."""
 
 import os
 
@@ -10,7 +10,11 @@ http = get_asgi_application()
 
 from agent.guard import warm_up  # noqa: E402  (models load after the application is made)
 from agent.routing import websocket_urlpatterns  # noqa: E402
+from pharmacy_site.lifetime import lifespan, under_twisted  # noqa: E402
 
 warm_up()
+under_twisted()
 
-application = ProtocolTypeRouter({"http": http, "websocket": URLRouter(websocket_urlpatterns)})
+application = ProtocolTypeRouter(
+    {"http": http, "websocket": URLRouter(websocket_urlpatterns), "lifespan": lifespan}
+)

@@ -128,7 +128,7 @@ CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "")
 if REDIS_URL:
     CHANNEL_LAYERS: dict[str, Any] = {
         "default": {
-            "BACKEND": "agent.bell.RedisBell",
+            "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
             "CONFIG": {"hosts": [REDIS_URL], "prefix": "pharmacy"},
         }
     }
@@ -265,8 +265,18 @@ CHAT_MESSAGES_PER_MINUTE = env.int("CHAT_MESSAGES_PER_MINUTE", 20)
 CHAT_MESSAGES_PER_DAY = env.int("CHAT_MESSAGES_PER_DAY", 200)
 CHAT_SOCKETS_PER_MINUTE = env.int("CHAT_SOCKETS_PER_MINUTE", 200)
 CHAT_SOCKETS_OPEN = env.int("CHAT_SOCKETS_OPEN", 50)
-CHAT_LEASE = 30
+CHAT_SOCKETS_TOTAL = env.int("CHAT_SOCKETS_TOTAL", 5_000)  # of one process
+CHAT_IDLE_TIMEOUT = env.int("CHAT_IDLE_TIMEOUT", 300)  # a socket whose client sends nothing, not even a ping
+CHAT_QUEUE = 200  # frames that may wait for a slow reader
+CHAT_LEASE = 30  # seconds until the run of a dead process is free
+CHAT_SWEEP = 5  # seconds between two looks for such runs
+CHAT_ATTEMPTS = 3  # how many processes may die at one run
+CHAT_RUN_TIMEOUT = 60
+CHAT_DRAIN = 30  # seconds that a process which is asked to end has for what it is saying
 CHAT_STEPS = 8
+CHAT_CONFIRM_TTL = 300
+CHAT_COMMENT_LIMIT = 1_000
+CHAT_RETENTION_DAYS = env.int("CHAT_RETENTION_DAYS", 30)
 
 # -- Logs: ids and codes only, never what a person wrote or who they are ------------------------------------
 LOGGING: dict[str, Any] = {
@@ -277,6 +287,7 @@ LOGGING: dict[str, Any] = {
     "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO")},
     "loggers": {
         "daphne": {"level": "WARNING"},
+        "channels_redis": {"level": "CRITICAL"},  # a Redis that is down is logged once, by the bell
         "django.channels.server": {"level": "WARNING"},
         "httpx2": {"level": "WARNING"},
     },

@@ -1,16 +1,16 @@
 """Staff read conversations with the tool calls of each answer; those who may not see patients see none of it."""
 
-import asyncio
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from answering import answer_next
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils.html import escape
 
-from agent import events, loop, runs
+from agent import events, runs
 from agent.models import ApiKey, Conversation, ToolCall
 from prescriptions.models import AuditEvent
 
@@ -22,9 +22,7 @@ def conversation(demo_committed: None) -> Conversation:
     found, _ = events.conversation_begin(language="en")
     for text in (SCRIPT, "Do you have Cetirizine in stock?"):
         runs.message_accept(conversation_id=found.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1")
-        run_id = runs.run_claim(found.pk)
-        assert run_id
-        asyncio.run(loop.answer(run_id))
+        answer_next(found.pk)
     return found
 
 

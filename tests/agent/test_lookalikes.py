@@ -1,11 +1,11 @@
 """Names that look or sound alike: whoever asks for one that we do not list never silently gets the other (T32)."""
 
-import asyncio
 from uuid import uuid4
 
 import pytest
+from answering import answer_next
 
-from agent import events, loop, runs
+from agent import events, runs
 from agent.models import Event
 from inventory import catalog
 from inventory.models import Medication, MedicationTerm
@@ -47,9 +47,7 @@ def test_the_other_one_is_never_given_unasked(
     runs.message_accept(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text=question.format(asked), address=""
     )
-    run_id = runs.run_claim(conversation.pk)
-    assert run_id
-    asyncio.run(loop.answer(run_id))
+    answer_next(conversation.pk)
     said = Event.objects.filter(conversation=conversation, payload__role="assistant").get().payload["text"]
     facts = any(
         sign in said

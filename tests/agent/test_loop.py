@@ -3,13 +3,17 @@
 import asyncio
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
+from answering import answer, answer_next
 
 from agent import events, loop, runs
+from agent.database import in_database
+from agent.hub import Hub
 from agent.llm.base import Reply, Step, Turn
 from agent.models import Conversation, Event, Run, ToolCall
+from agent.runner import Runner
 from prescriptions.models import AuditEvent, Patient
 
 
@@ -48,9 +52,7 @@ def asked(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> Any:
             person = Patient.objects.get(mrn=patient)
             Conversation.objects.filter(pk=conversation.pk).update(patient=person, verified_at=timezone.now())
         monkeypatch.setattr(loop, "model_chosen", lambda: model)
-        run_id = runs.run_claim(conversation.pk)
-        assert isinstance(run_id, UUID)
-        asyncio.run(loop.answer(run_id))
+        answer_next(conversation.pk)
         answer = Event.objects.filter(conversation=conversation, payload__role="assistant").get()
         return conversation, answer.payload["text"]
 
@@ -167,7 +169,7 @@ def test_a_broken_model_ends_in_a_visible_failure(
             raise RuntimeError("no model")
 
     async def run() -> None:
-        runner = runs.Runner(loop.answer)
+        runner = Runner(Hub(), loop.answer)
         runner.wake(conversation.pk)
         for _ in range(200):
             await asyncio.sleep(0.02)
@@ -189,25 +191,20 @@ def test_a_run_that_was_taken_away_writes_nothing(
     runs.message_accept(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text="Do you have Advil?", address=""
     )
-    run_id = runs.run_claim(conversation.pk)
-    assert run_id
+    claimed = runs.run_claim(conversation.pk)
+    assert claimed
 
     class Slow:
         name = "slow"
 
         async def next(self, turn: Turn) -> Reply:
-            await events.in_database_cancel(run_id)
+            await in_database(runs.run_cancel)(conversation_id=conversation.pk)
             return says("Late.")
 
-    async def cancel(pk: UUID) -> None:
-        from agent.database import in_database
-
-        await in_database(lambda: Run.objects.filter(pk=pk).update(state=Run.State.CANCELLED))()
-
-    monkeypatch.setattr(events, "in_database_cancel", cancel, raising=False)
     monkeypatch.setattr(loop, "model_chosen", Slow)
-    asyncio.run(loop.answer(run_id))
+    answer(claimed)
     assert not Event.objects.filter(payload__role="assistant").exists()
+    assert Run.objects.get().state == Run.State.CANCELLED
 
 
 def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:

@@ -52,19 +52,19 @@ def test_only_one_run_of_a_conversation_is_at_work(conversation: Conversation) -
     accept(conversation, "first")
     accept(conversation, "second")
     first = runs.run_claim(conversation.pk)
-    assert first and Run.objects.get(pk=first).input_seq == 1
+    assert first and first.input_seq == 1
     assert runs.run_claim(conversation.pk) is None
     runs.run_fail(first, "internal")
     second = runs.run_claim(conversation.pk)
-    assert second and Run.objects.get(pk=second).input_seq == 2
+    assert second and second.input_seq == 2
 
 
 def test_a_failed_run_is_told_and_can_be_sent_again(conversation: Conversation) -> None:
     accept(conversation)
-    run_id = runs.run_claim(conversation.pk)
-    assert run_id
-    runs.run_fail(run_id, "internal")
-    last = events.events_after(conversation.pk, 1)[-1]
+    run = runs.run_claim(conversation.pk)
+    assert run
+    runs.run_fail(run, "internal")
+    last = events.events_after(conversation.secret_hash, 1)[-1]
     assert (last["type"], last["retryable"], last["seq"]) == ("run.failed", True, 2)
 
 
@@ -87,7 +87,7 @@ def test_threads_that_claim_at_once_take_each_run_once() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(run_id is not None for run_id in taken) == 1
+    assert sum(run is not None for run in taken) == 1
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,13 +1,13 @@
 """What staff change in the admin, the next answer of the chat shows; the change is in the audit log."""
 
-import asyncio
 from uuid import uuid4
 
+from answering import answer_next
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from agent import events, loop, runs
+from agent import events, runs
 from agent.models import Event
 from inventory.models import StockMove
 from prescriptions.models import AuditEvent
@@ -19,9 +19,7 @@ def answer(text: str) -> str:
     """What the chat answers to one message."""
     conversation, _ = events.conversation_begin(language="en")
     runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="")
-    run_id = runs.run_claim(conversation.pk)
-    assert run_id
-    asyncio.run(loop.answer(run_id))
+    answer_next(conversation.pk)
     said = Event.objects.filter(conversation=conversation, payload__role="assistant").get()
     return str(said.payload["text"])
 

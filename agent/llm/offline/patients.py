@@ -280,7 +280,8 @@ def refill(view: View, frame: Frame, identifier: str | None = None) -> Plan:
         )
     lines.append(_stock_line(view, medicine, stocked.result, medication, ok=stocked.ok))
     if state.get("pending"):
-        lines.append(view.say("refill_offer"))
+        [asked_back] = yield [Step("refill.ask", {"prescription_id": facts.get("presc_id")})]
+        lines.append(view.say("refill_confirm" if asked_back.result else "refill_offer"))
     chips = [view.say("chip_person"), view.say("chip_where", name=name)]
     return Part(paragraphs(*lines), suggestions=chips, state=state)
 

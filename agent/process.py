@@ -1,0 +1,69 @@
+"""What one web process has for the chat: its hub, its runner, and how it ends."""
+
+import asyncio
+import logging
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from django.conf import settings
+from django.db import DatabaseError
+
+from agent import modes
+from agent.database import in_database
+from agent.hub import Hub
+from agent.loop import answer
+from agent.runner import Runner
+
+log = logging.getLogger(__name__)
+
+
+class Process:
+    """The chat's parts in one event loop."""
+
+    def __init__(self) -> None:
+        self.ending = False
+        self.hub = Hub(self._turned)
+        self.runner = Runner(self.hub, answer)
+        self._settling: asyncio.Task[None] | None = None
+
+    async def drain(self) -> None:
+        """Ends: nothing new begins, what is being said is finished, the sockets are sent to another process."""
+        if self.ending:
+            return
+        self.ending = True
+        await self.runner.drain(settings.CHAT_DRAIN)
+        for socket in self.hub.sockets():
+            socket.leave(RESTART)
+        await asyncio.sleep(0)
+        self.hub.close()
+
+    def _turned(self, deaf: bool) -> None:
+        self._settling = asyncio.create_task(self._settle(deaf))
+
+    async def _settle(self, deaf: bool) -> None:
+        """Tells the conversations that are open here, and in use, how the chat does."""
+        keys = list({socket.key for socket in self.hub.sockets()})
+        try:
+            for key in await in_database(modes.settle_all)(keys, degraded=deaf):
+                self.hub.ring(key)
+        except DatabaseError as error:
+            log.error("database unavailable: %s", type(error).__name__)
+
+
+RESTART: Final = 1012
+_processes: WeakKeyDictionary[asyncio.AbstractEventLoop, Process] = WeakKeyDictionary()
+
+
+def process() -> Process:
+    """The parts of this event loop, made when they are first asked for."""
+    loop = asyncio.get_running_loop()
+    if loop not in _processes:
+        _processes[loop] = Process()
+    return _processes[loop]
+
+
+def ring_from_thread(key: str) -> None:
+    """Tells open sockets of this process that a log has grown; for code outside the event loop."""
+    for loop, here in list(_processes.items()):
+        if loop.is_running():
+            loop.call_soon_threadsafe(here.hub.ring, key)

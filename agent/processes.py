@@ -1,0 +1,48 @@
+"""Which processes of this machine have ended, so that the runs of a killed one are taken up at once.
+
+Each process holds a lock on a file of its own under `var/processes`; the kernel frees it however the process ends.
+Another machine's process has no file here: its runs are waited for until their lease ends.
+"""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterable
+from functools import cache
+from typing import IO, Final
+
+from django.conf import settings
+
+_FOLDER: Final = settings.VAR_DIR / "processes"
+_held: Final[list[IO[str]]] = []  # open for as long as the process lives
+
+
+@cache
+def own_name() -> str:
+    """The name under which this process takes runs; its lock is held from now on."""
+    name = f"{os.getpid()}-{secrets.token_hex(8)}"
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    file = (_FOLDER / name).open("w")
+    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    _held.append(file)
+    return name
+
+
+def dead_names() -> list[str]:
+    """The processes that were here and have ended."""
+    return [path.name for path in _FOLDER.glob("*") if path.name != own_name() and _is_free(path.name)]
+
+
+def dead_forget(names: Iterable[str]) -> None:
+    """Removes the files of dead processes, once nothing waits for them any more."""
+    for name in names:
+        (_FOLDER / name).unlink(missing_ok=True)
+
+
+def _is_free(name: str) -> bool:
+    try:
+        with (_FOLDER / name).open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # held by a living process, or just removed by another
+        return False
+    return True
