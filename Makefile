@@ -20,7 +20,7 @@ run: .venv/run
 	@$(BIN)/python manage.py migrate --verbosity 0
 	@$(BIN)/python manage.py load_demo --if-empty
 	@$(BIN)/python manage.py welcome --port $(PORT)
-	@exec $(BIN)/daphne --bind 127.0.0.1 --port $(PORT) --verbosity 0 pharmacy_site.asgi:application
+	@exec $(BIN)/python manage.py serve --port $(PORT)
 
 test: .venv/test
 	$(BIN)/python -m pytest

@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from agent.models import ApiKey, Conversation, ToolCall
+from agent.models import ApiKey, Conversation, Feedback, ToolCall
 from prescriptions.admin import PatientData, ReadOnly
 
 
@@ -47,6 +47,7 @@ class ConversationAdmin(PatientData, ReadOnly):
         """Every message in order; customers' text is escaped by the template."""
         runs = row.runs.prefetch_related("tool_calls")
         calls = {run.pk: list(run.tool_calls.all()) for run in runs}
+        ratings = {feedback.seq: feedback for feedback in row.feedback.all()}
         lines = [
             {
                 "seq": event.seq,
@@ -56,6 +57,7 @@ class ConversationAdmin(PatientData, ReadOnly):
                 "text": event.payload.get("text", ""),
                 "lang": event.payload.get("lang", row.language),
                 "number": event.payload.get("number", ""),
+                "feedback": ratings.get(event.seq),
                 "calls": calls[event.run_id]
                 if event.run_id and event.payload.get("role") == "assistant"
                 else [],
@@ -63,6 +65,19 @@ class ConversationAdmin(PatientData, ReadOnly):
             for event in row.events.order_by("seq")
         ]
         return render_to_string("admin/agent/transcript.html", {"lines": lines})
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(ReadOnly):
+    """What customers thought of an answer, with the conversation it stands in."""
+
+    list_display = ["created_at", "rating", "comment", "conversation", "seq"]
+    list_filter = ["rating", "created_at"]
+    list_select_related = ["conversation"]
+    list_display_links = ["created_at"]
+    ordering = ["-created_at"]
+    date_hierarchy = "created_at"
+    fields = ["created_at", "rating", "comment", "conversation", "seq"]
 
 
 @admin.register(ToolCall)

@@ -7,3 +7,9 @@ from django.utils.translation import gettext_lazy as _
 class AgentConfig(AppConfig):
     name = "agent"
     verbose_name = _("Assistant")
+
+    def ready(self) -> None:
+        from agent.handoff_news import on_handoff_closed
+        from prescriptions.signals import handoff_closed
+
+        handoff_closed.connect(on_handoff_closed, dispatch_uid="agent.handoffs")

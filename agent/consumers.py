@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from uuid import UUID
 
+from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
@@ -23,7 +24,6 @@ from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
 Frame = dict[str, Any]
-RESTART: Final = 1012
 FORBIDDEN: Final = 4403
 SLOW: Final = 4408
 _open: Counter[str] = Counter()  # open sockets per address, of this process
@@ -76,6 +76,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def disconnect(self, code: int) -> None:
         self.leaving = True
         if self.counted:
+            self.counted = False
             self._greeting.cancel()
             _open[self.address] -= 1
             if _open[self.address] <= 0:
@@ -88,6 +89,10 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.heard_at = time.monotonic()
+        if self.leaving:
+            # A reader that does not read never gets the good-bye: hang up, and read no more from it either.
+            await self.disconnect(SLOW)
+            raise StopConsumer
         frame: Frame = {}
         try:
             frame = frames.read(text_data)

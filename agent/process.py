@@ -12,9 +12,12 @@ from agent import modes
 from agent.database import in_database
 from agent.hub import Hub
 from agent.loop import answer
+from agent.retention import AT_ONCE, conversations_expire
 from agent.runner import Runner
 
 log = logging.getLogger(__name__)
+RESTART: Final = 1012
+CHORES_SECONDS: Final = 3_600
 
 
 class Process:
@@ -24,6 +27,7 @@ class Process:
         self.ending = False
         self.hub = Hub(self._turned)
         self.runner = Runner(self.hub, answer)
+        self._chores = asyncio.create_task(self._keep_house())
         self._settling: asyncio.Task[None] | None = None
 
     async def drain(self) -> None:
@@ -34,8 +38,18 @@ class Process:
         await self.runner.drain(settings.CHAT_DRAIN)
         for socket in self.hub.sockets():
             socket.leave(RESTART)
-        await asyncio.sleep(0)
+        self._chores.cancel()
         self.hub.close()
+
+    async def _keep_house(self) -> None:
+        """Deletes what is past its time: at once when the process begins, then every hour."""
+        while True:
+            try:
+                while await in_database(conversations_expire)() == AT_ONCE:
+                    pass
+            except DatabaseError as error:
+                log.error("database unavailable: %s", type(error).__name__)
+            await asyncio.sleep(CHORES_SECONDS)
 
     def _turned(self, deaf: bool) -> None:
         self._settling = asyncio.create_task(self._settle(deaf))
@@ -50,7 +64,6 @@ class Process:
             log.error("database unavailable: %s", type(error).__name__)
 
 
-RESTART: Final = 1012
 _processes: WeakKeyDictionary[asyncio.AbstractEventLoop, Process] = WeakKeyDictionary()
 
 

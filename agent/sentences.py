@@ -525,6 +525,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "card_prescriptions": ("Your prescriptions", "המרשמים שלכם"),
     "card_handoff": ("Request {number}", "פנייה {number}"),
     "handoff_waiting": ("Waiting for our staff", "ממתין לצוות"),
+    "handoff_closed": ("Our staff have dealt with this.", "הצוות שלנו טיפל בפנייה."),
     # -- while a tool runs ----------------------------------------------------------------------------------
     "doing": ("Checking…", "בודקים…"),
     "doing_get_medication_by_name": ("Looking up the medicine…", "מחפשים את התרופה…"),

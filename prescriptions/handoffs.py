@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from prescriptions.audit import audit_record
 from prescriptions.models import Handoff, Patient
+from prescriptions.signals import handoff_closed
 
 _FIRST = 1000  # so that the first customer does not read "H-1"
 
@@ -49,6 +50,7 @@ def handoff_close(*, handoff: Handoff, actor: str) -> bool:
         )
         if closed:
             _record(handoff, who=actor, what="handoff_closed", where="admin")
+            handoff_closed.send(sender=Handoff, handoff=handoff)
     return bool(closed)
 
 

@@ -32,7 +32,7 @@ _STORES: Final = [
     "stores.openingexception",
 ]
 _PATIENTS: Final = ["prescriptions.patient", "prescriptions.allergy", "prescriptions.prescription"]
-_TALK: Final = ["agent.conversation", "agent.event", "agent.run", "agent.toolcall"]
+_TALK: Final = ["agent.conversation", "agent.event", "agent.run", "agent.toolcall", "agent.feedback"]
 _ALL: Final = ("view", "add", "change", "delete")
 
 

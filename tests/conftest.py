@@ -1,8 +1,6 @@
 """What all tests share: the demo database, append-only tables through a flush, a served site, services that may be absent."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
@@ -12,7 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.test import TransactionTestCase
-from served_site import ROOT, Site, free_port, fresh_database, served
+from served_site import Site, demo_database, free_port, served
 
 from pharmacy_site.lib.append_only import create_sql, drop_sql
 
@@ -97,7 +95,7 @@ def chat_server(
     folder = tmp_path_factory.mktemp("site")
     worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
     with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        database = fresh_database(f"pharmacy_served_{worker}", folder)
+        database = demo_database(f"pharmacy_served_{worker}", folder)
     env = {
         **os.environ,
         "DATABASE_URL": database,
@@ -111,10 +109,6 @@ def chat_server(
         "CHAT_SOCKETS_OPEN": "500",
         "CHAT_MESSAGES_PER_MINUTE": "60",
     }
-    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-        subprocess.run(
-            [sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True
-        )
     with served(env, free_port(), folder / "server.log") as site:
         yield site
     if "postgres" in database:

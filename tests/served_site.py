@@ -2,13 +2,16 @@
 
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +35,7 @@ class Site:
     url: str
     ws_url: str
     env: dict[str, str]
+    process: subprocess.Popen[bytes]
 
     def manage(self, *arguments: str) -> str:
         """Runs a management command on the served site's database."""
@@ -49,8 +53,34 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def fresh_database(name: str, folder: Path) -> str:
-    """The URL of a new empty database of the kind that this run tests on."""
+@cache
+def _demo_template() -> str:
+    """A database with the demo data, made once per run, that others are copied from."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
+    url = _empty_database(f"pharmacy_template_{worker}", Path(tempfile.mkdtemp(prefix="pharmacy")))
+    env = {**os.environ, "DATABASE_URL": url, "DEBUG": "1", "EMAIL_URL": "dummy://"}
+    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
+        subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True
+        )
+    return url
+
+
+def demo_database(name: str, folder: Path) -> str:
+    """The URL of a new database with the demo data, of the kind that this run tests on."""
+    template = _demo_template()
+    if connection.vendor == "sqlite":
+        path = folder / f"{name}.sqlite3"
+        with (
+            closing(sqlite3.connect(template.removeprefix("sqlite:///"))) as source,
+            closing(sqlite3.connect(path)) as copy,
+        ):
+            source.backup(copy)
+        return f"sqlite:///{path}"
+    return _empty_database(name, folder, template.rsplit("/", 1)[1])
+
+
+def _empty_database(name: str, folder: Path, template: str = "template0") -> str:
     if connection.vendor == "sqlite":
         return f"sqlite:///{folder / name}.sqlite3"
     import psycopg
@@ -64,7 +94,7 @@ def fresh_database(name: str, folder: Path) -> str:
     }
     with psycopg.connect(**where, dbname="postgres", autocommit=True) as admin:
         admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
-        admin.execute(f'CREATE DATABASE "{name}"')
+        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
     return f"postgres://{where['user']}:{where['password']}@{where['host']}:{where['port']}/{name}"
 
 
@@ -84,26 +114,18 @@ def wait_until_served(url: str, process: subprocess.Popen[bytes], seconds: float
 
 
 @contextmanager
-def served(env: dict[str, str], port: int, log: Path) -> Iterator[Site]:
-    """Serves the site with daphne, as `make run` does."""
-    command = [
-        sys.executable,
-        "-m",
-        "daphne",
-        "-b",
-        "127.0.0.1",
-        "-p",
-        str(port),
-        "-v",
-        "0",
-        "pharmacy_site.asgi:application",
-    ]
+def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -> Iterator[Site]:
+    """Serves the site as `make run` does, or with daphne."""
+    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    if server == "daphne":
+        application = "pharmacy_site.asgi:application"
+        command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", application]
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until_served(url, process)
-        yield Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env)
+        yield Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env, process)
     finally:
         process.terminate()
         try:

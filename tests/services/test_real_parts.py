@@ -35,39 +35,6 @@ def message(text: str) -> dict[str, Any]:
     return {"type": "message.send", "client_msg_id": str(uuid.uuid4()), "text": text}
 
 
-@pytest.fixture
-def site(
-    tmp_path: Path, django_db_setup: None, django_db_blocker: Any, request: pytest.FixtureRequest
-) -> Any:
-    """Starts served sites on one fresh database with the demo data; each takes further environment variables."""
-    from served_site import free_port, fresh_database, served
-
-    with django_db_blocker.unblock():
-        database = fresh_database(f"pharmacy_parts_{os.getpid()}", tmp_path)
-    base = {
-        **os.environ,
-        "DATABASE_URL": database,
-        "DEBUG": "1",
-        "EMAIL_URL": f"file:///{tmp_path / 'mail'}",
-        "REDIS_URL": "",
-        "CELERY_BROKER_URL": "",
-    }
-    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-        subprocess.run(
-            [sys.executable, "manage.py", *command], cwd=ROOT, env=base, check=True, capture_output=True
-        )
-
-    @contextmanager
-    def start(**env: str) -> Iterator[Any]:
-        port = free_port()
-        with served({**base, **env}, port, tmp_path / f"{port}.log") as running:
-            yield running
-
-    start.env = base  # type: ignore[attr-defined]
-    start.mail = tmp_path / "mail"  # type: ignore[attr-defined]
-    return start
-
-
 def code_mailed(folder: Path, seconds: float = 20) -> str:
     """The code in the newest mail that a worker has sent."""
     until = time.monotonic() + seconds

@@ -1,0 +1,23 @@
+"""A hand-off that staff have closed is told in its conversation, and shown at once where that is open."""
+
+from typing import Any
+
+from django.db import transaction
+
+from agent import events
+from agent.models import Conversation
+from agent.process import ring_from_thread
+from agent.wording import Language, say
+from prescriptions.models import Handoff
+
+
+def on_handoff_closed(sender: Any, handoff: Handoff, **kwargs: Any) -> None:
+    """Logs the event by which the customer learns of it; a conversation that was deleted is told nothing."""
+    pk = handoff.conversation_id
+    conversation = Conversation.objects.filter(pk=pk).first() if pk else None
+    if conversation is None:
+        return
+    language: Language = "he" if conversation.language == "he" else "en"
+    payload = {"number": handoff.number, "state": "closed", "message": say("handoff_closed", language)}
+    events.event_append(conversation_id=conversation.pk, type="handoff.updated", payload=payload)
+    transaction.on_commit(lambda: ring_from_thread(conversation.secret_hash))

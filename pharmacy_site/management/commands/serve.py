@@ -1,0 +1,60 @@
+"""`manage.py serve`: the site under uvicorn, with the limits that a chat on the open internet needs."""
+
+import asyncio
+from argparse import ArgumentParser
+from typing import Any, Final
+
+import uvicorn
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+LARGEST_FRAME: Final = 1024 * 1024
+FIRST_BYTES: Final = 10.0  # seconds
+
+
+class ImpatientProtocol(H11Protocol):
+    """HTTP that hangs up on a connection which sends no request."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Starts the clock."""
+        super().connection_made(transport)
+        self._silence = self.loop.call_later(FIRST_BYTES, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        """Stops it."""
+        self._silence.cancel()
+        super().data_received(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stops it as well."""
+        self._silence.cancel()
+        super().connection_lost(exc)
+
+
+class Command(BaseCommand):
+    """Serves until SIGTERM or Ctrl-C; then answers that are being made are finished first."""
+
+    help = "Serve the site. Several worker processes need PostgreSQL and Redis."
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--workers", type=int, default=1)
+
+    def handle(self, *args: Any, host: str, port: int, workers: int, **options: Any) -> None:
+        uvicorn.run(
+            "pharmacy_site.asgi:application",
+            host=host,
+            port=port,
+            workers=workers,
+            http=ImpatientProtocol,
+            ws_max_size=LARGEST_FRAME,
+            ws_ping_interval=20,
+            ws_ping_timeout=20,
+            timeout_graceful_shutdown=settings.CHAT_DRAIN,
+            proxy_headers=False,  # whom to believe about addresses is TRUSTED_PROXIES' to say
+            server_header=False,
+            log_level="warning",
+        )
