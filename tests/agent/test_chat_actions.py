@@ -1,0 +1,210 @@
+"""What customers do besides writing: confirm, rate, delete, share a place; and how long what they said is kept."""
+
+import asyncio
+import json
+import uuid
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.utils import timezone
+from flows.scenario import Chat
+from flows.test_scenarios import _demo_code
+from freezegun import freeze_time
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+from agent import events, retention, runs
+from agent.models import Conversation, Event, Run, ToolCall
+from prescriptions.handoffs import handoff_close, handoff_open
+from prescriptions.models import AuditEvent
+
+
+def message(text: str) -> dict[str, Any]:
+    return {"type": "message.send", "client_msg_id": str(uuid.uuid4()), "text": text}
+
+
+async def log_of(site: Any, secret: str) -> list[dict[str, Any]]:
+    async with connect(site.ws_url, origin=site.url) as socket:
+        await socket.send(json.dumps({"v": 1, "type": "hello", "conversation": secret}))
+        return list(json.loads(await socket.recv())["events"])
+
+
+async def refill_asked(site: Any, chat: Chat) -> dict[str, Any]:
+    """David asks for a refill, as himself; returns the confirmation that he is asked for."""
+    await chat.ask(message("I'd like to refill my amoxicillin"))
+    await chat.ask(message("david.cohen@example.com"))
+    await chat.send({"type": "identity.code", "code": await _demo_code(site, chat.secret)})
+    asked = await chat.receive("confirm.requested")
+    await chat.receive("run.completed")
+    return asked
+
+
+# -- Confirmations -------------------------------------------------------------------------------------------
+def test_a_refill_is_passed_on_by_the_customers_yes_and_only_once(chat_server: Any) -> None:
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
+            asked = await refill_asked(chat_server, chat)
+            assert asked["action"] == "refill.pass_on"
+            assert "Amoxicillin" in asked["summary"]["rows"][0][1]
+            answer = {"type": "confirm.answer", "confirm_id": asked["confirm_id"], "decision": "yes"}
+            # Somebody else's conversation cannot answer it, and neither can a wrong id.
+            async with Chat(chat_server.ws_url, chat_server.url, "en") as other:
+                assert (await other.ask(answer)).error == "expired"
+            assert (await chat.ask(answer | {"confirm_id": str(uuid.uuid4())})).error == "expired"
+            assert (await chat.ask(answer | {"decision": "maybe"})).error == "bad_frame"
+            said = await chat.ask(answer)
+            assert "handoff.updated" in said.events and "H-" in said.text
+            assert (await chat.ask(answer)).error == "expired"
+            log = await log_of(chat_server, chat.secret)
+            assert log[-1]["confirm_id"] == asked["confirm_id"]
+            assert sum(event["type"] == "handoff.updated" for event in log) == 1
+
+    asyncio.run(run())
+
+
+def test_a_no_passes_nothing_on(chat_server: Any) -> None:
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "he") as chat:
+            asked = await refill_asked(chat_server, chat)
+            answer = {"type": "confirm.answer", "confirm_id": asked["confirm_id"], "decision": "no"}
+            assert "not passed on" in (await chat.ask(answer)).text
+            assert (await chat.ask(answer | {"decision": "yes"})).error == "expired"
+            log = await log_of(chat_server, chat.secret)
+            assert not any(event["type"] == "handoff.updated" for event in log)
+
+    asyncio.run(run())
+
+
+def test_who_has_logged_out_confirms_nothing(chat_server: Any) -> None:
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
+            asked = await refill_asked(chat_server, chat)
+            await chat.ask(message("log me out"))
+            answer = {"type": "confirm.answer", "confirm_id": asked["confirm_id"], "decision": "yes"}
+            assert (await chat.ask(answer)).error == "expired"
+
+    asyncio.run(run())
+
+
+# -- Feedback ------------------------------------------------------------------------------------------------
+def test_an_answer_is_rated_and_rated_anew(chat_server: Any) -> None:
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
+            await chat.ask(message("Do you have Cetirizine?"))
+            await chat.send({"type": "feedback", "seq": 2, "rating": -1, "comment": "born 1965-03-15, wrong"})
+            assert (await chat.receive())["type"] == "feedback.saved"
+            await chat.send({"type": "feedback", "seq": 2, "rating": 1})
+            assert await chat.receive("feedback.saved") == {
+                "v": 1,
+                "type": "feedback.saved",
+                "seq": 2,
+                "rating": 1,
+            }
+            for bad in ({"seq": 1, "rating": 1}, {"seq": 99, "rating": 1}, {"seq": 2, "rating": 0},
+                        {"seq": 2, "rating": True}, {"seq": 2, "rating": 1, "comment": 5}):  # fmt: skip
+                await chat.send({"type": "feedback", **bad})
+                assert (await chat.receive("error"))["code"] == "bad_frame", bad
+            await chat.send({"type": "feedback", "seq": 2, "rating": 1, "comment": "x" * 1_001})
+            assert (await chat.receive("error"))["code"] == "too_long"
+
+    asyncio.run(run())
+
+
+@pytest.mark.django_db
+def test_a_comment_keeps_no_secrets() -> None:
+    from agent import feedback
+
+    conversation, _ = events.conversation_begin(language="en")
+    events.event_append(
+        conversation_id=conversation.pk, type="message.completed", payload={"role": "assistant", "text": "x"}
+    )
+    key = conversation.secret_hash
+    assert feedback.feedback_save(
+        conversation_id=conversation.pk, key=key, seq=1, rating=-1, comment="I was born on 15.03.1965"
+    )
+    assert "1965" not in conversation.feedback.get().comment
+
+
+# -- Deleting ------------------------------------------------------------------------------------------------
+def test_a_deleted_conversation_is_gone_for_every_tab(chat_server: Any) -> None:
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
+            await chat.ask(message("Do you have Cetirizine?"))
+            async with connect(chat_server.ws_url, origin=chat_server.url) as tab:
+                await tab.send(json.dumps({"v": 1, "type": "hello", "conversation": chat.secret}))
+                await tab.recv()
+                await chat.send({"type": "conversation.delete"})
+                for socket in (chat.socket, tab):
+                    assert json.loads(await socket.recv())["type"] == "conversation.deleted"
+                    with pytest.raises(ConnectionClosed):
+                        await asyncio.wait_for(socket.recv(), 5)
+                    assert socket.close_code == 4410
+        async with connect(chat_server.ws_url, origin=chat_server.url) as again:
+            await again.send(json.dumps({"v": 1, "type": "hello", "conversation": chat.secret}))
+            assert json.loads(await again.recv())["code"] == "unknown_conversation"
+
+    asyncio.run(run())
+
+
+@pytest.mark.django_db
+def test_deleting_takes_what_was_said_and_leaves_a_line_in_the_audit_log() -> None:
+    conversation, _ = events.conversation_begin(language="en")
+    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid.uuid4(), text="hi", address="")
+    with pytest.raises(events.ConversationGone):
+        retention.conversation_delete(conversation.pk, "0" * 64)
+    retention.conversation_delete(conversation.pk, conversation.secret_hash)
+    assert not Conversation.objects.exists() and not Event.objects.exists() and not Run.objects.exists()
+    line = AuditEvent.objects.get(what="conversation_deleted")
+    assert (line.who, line.why) == (f"chat:{conversation.pk}", "customer_asked")
+    with pytest.raises(events.ConversationGone):
+        runs.message_accept(
+            conversation_id=conversation.pk,
+            key=conversation.secret_hash,
+            client_msg_id=uuid.uuid4(),
+            text="still there?",
+            address="",
+        )
+
+
+@pytest.mark.django_db
+def test_conversations_end_when_their_time_is_over() -> None:
+    with freeze_time(timezone.now() - timedelta(days=31)):
+        _old, _ = events.conversation_begin(language="en")
+    with freeze_time(timezone.now() - timedelta(days=29)):
+        young, _ = events.conversation_begin(language="en")
+    assert retention.conversations_expire() == 1
+    assert list(Conversation.objects.all()) == [young]
+    assert AuditEvent.objects.get(what="conversation_deleted").why == "retention"
+    call_command("verify_audit")
+
+
+# -- Places --------------------------------------------------------------------------------------------------
+@pytest.mark.django_db
+def test_a_place_is_kept_until_it_is_taken_back() -> None:
+    conversation, _ = events.conversation_begin(language="en")
+
+    def place(**given: Any) -> tuple[float | None, float | None]:
+        runs.message_accept(
+            conversation_id=conversation.pk, client_msg_id=uuid.uuid4(), text="hi", address="", **given
+        )
+        conversation.refresh_from_db()
+        return conversation.latitude, conversation.longitude
+
+    assert place() == (None, None)
+    assert place(location=(32.05, 34.75)) == (32.05, 34.75)
+    assert place() == (32.05, 34.75)
+    assert place(location=None) == (None, None)
+
+
+# -- Hand-offs that staff close --------------------------------------------------------------------------------
+@pytest.mark.django_db
+def test_a_hand_off_that_staff_close_is_told_in_the_conversation() -> None:
+    conversation, _ = events.conversation_begin(language="he")
+    opened = handoff_open(conversation_id=conversation.pk, reason="refill", run_key="x", language="he")
+    assert handoff_close(handoff=opened, actor="user:1")
+    told = Event.objects.get(conversation=conversation, type="handoff.updated").payload
+    assert (told["number"], told["state"]) == (opened.number, "closed")
+    assert not handoff_close(handoff=opened, actor="user:1")
+    assert Event.objects.count() == 1 and not ToolCall.objects.exists()
