@@ -74,6 +74,8 @@ class Runner:
                 self._again.discard(conversation_id)
                 while not self._ending and (run := await in_database(runs.run_claim)(conversation_id)):
                     await self._one(run)
+        except ConversationGone:
+            log.info("a conversation was deleted before its runs were answered")
         except DatabaseError as error:
             log.error("database unavailable, runs wait for the sweep: %s", type(error).__name__)
         finally:
@@ -105,7 +107,7 @@ class Runner:
             log.error("run %s failed: %s at %s", run.pk, type(error).__name__, trace_of(error))
             try:
                 await in_database(runs.run_fail)(run, "internal")
-            except DatabaseError:
+            except (DatabaseError, ConversationGone):
                 log.error("run %s stays open until its lease ends", run.pk)
             self._hub.ring(live.key)
 

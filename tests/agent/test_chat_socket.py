@@ -1,6 +1,7 @@
 """The WebSocket door of a served site: who may open it, what it refuses, and that nothing is lost or doubled."""
 
 import asyncio
+import contextlib
 import json
 import random
 import sqlite3
@@ -138,6 +139,30 @@ def test_random_bytes_never_break_the_server(chat_server: Any) -> None:
                 )
             await chat.send({"type": "ping"})
             assert (await chat.receive("pong"))["type"] == "pong"
+
+    asyncio.run(run())
+
+
+def test_frames_beyond_all_bounds_end_their_socket_and_nothing_else(chat_server: Any) -> None:
+    async def closed_by(frame: Any, compression: str | None = None) -> int:
+        options: Any = {"origin": chat_server.url, "max_size": None, "compression": compression}
+        async with connect(chat_server.ws_url, **options) as socket:
+            await socket.send(json.dumps({"v": 1, "type": "hello"}))
+            await socket.recv()
+            with contextlib.suppress(ConnectionClosed):
+                await socket.send(frame)
+                while True:
+                    await asyncio.wait_for(socket.recv(), 20)
+            return int(socket.close_code or 0)
+
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
+            mebibyte = 1024 * 1024
+            assert await closed_by("a" * (mebibyte + 1)) == 1009
+            assert await closed_by("a" * (64 * mebibyte), "deflate") == 1009  # some kilobytes on the line
+            assert await closed_by(["a" * mebibyte, "b"]) == 1009  # in fragments
+            await chat.send({"type": "ping"})
+            assert (await chat.receive())["type"] == "pong"
 
     asyncio.run(run())
 
