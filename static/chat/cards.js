@@ -6,7 +6,7 @@
 import { direction, h, hasHebrew, icon, textNodes } from "./dom.js";
 
 const MAP = "https://www.google.com/maps/search/?api=1&query=";
-const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "stop", caution: "warn", same: "equal" };
+const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "avoid", caution: "warn", same: "equal" };
 const STATES = { active: "check", completed: "minus", expired: "minus" };
 const KINDS = {
   medication: { icon: "pill", body: () => [] },
@@ -14,7 +14,7 @@ const KINDS = {
   equivalents: { icon: "equal", body: (data, lang) => [products(data, lang)] },
   interactions: { icon: "warn", body: (data, lang) => [list(objects(data.pairs), pair, lang)] },
   prescriptions: { icon: "paper", body: (data, lang) => [list(objects(data.prescriptions), prescription, lang)] },
-  identity: { icon: "shield", body: (data) => [action(data.action)] },
+  identity: { icon: "shield", body: () => [] },
   confirm: { icon: "paper", body: () => [] },
   handoff: { icon: "person", body: () => [] },
   sources: { icon: "book", body: (data, lang) => [list(objects(data.items), source, lang)] },
@@ -153,7 +153,7 @@ function mapLink(place, lang, name, words) {
   return h(
     "a",
     { class: "chat-link", href: `${MAP}${lat},${lng}`, target: "_blank", rel: "noopener noreferrer" },
-    icon("pin"),
+    icon("place"),
     h("span", {}, label),
     h("span", { class: "chat-hidden" }, ` ${plain(name)}, ${plain(words.window)}`),
   );
@@ -186,14 +186,6 @@ function prescription(data, lang) {
 
 function source(data, lang) {
   return h("li", {}, lead(data.title, null, lang), sentence(data.text, lang), sentence(data.date, lang, { class: "chat-soft" }));
-}
-
-/** A button that tells the chat, which knows what its name means. */
-function action(data) {
-  const { name, label } = data && typeof data === "object" ? data : {};
-  if (typeof name !== "string" || !plain(label)) return null;
-  const tell = (event) => event.currentTarget.dispatchEvent(new CustomEvent("card-action", { bubbles: true, detail: { name } }));
-  return h("button", { type: "button", class: "chat-plain", onclick: tell }, plain(label));
 }
 
 /** Any kind's rows: a table when its columns have names, else labels and values. */
@@ -234,4 +226,16 @@ export function card(content, lang) {
     ),
     body,
   );
+}
+
+const ROWS = ".chat-card-head, tr, dl > div, .chat-lead, .chat-line, .chat-links";
+
+/** A card's facts as lines of plain text, for the record of a conversation. */
+export function cardLines({ kind = "confirm", data }, lang) {
+  const made = card({ kind, data }, lang);
+  const lines = [...(made?.querySelectorAll(`${ROWS}, p, li > span`) ?? [])];
+  return lines.map((line) => {
+    const parts = line.matches(ROWS) ? [...line.children] : [line];
+    return parts.map((part) => part.textContent.trim()).join(" – ");
+  });
 }

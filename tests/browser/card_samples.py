@@ -176,7 +176,6 @@ def cards(lang: str) -> list[Card]:
             "data": {
                 "title": t("Confirm that it is you", "אימות זהות"),
                 "note": t("The code has 6 digits.", "הקוד בן 6 ספרות."),
-                "action": {"name": "handover", "label": t("Continue securely", "המשך מאובטח")},
             },
         },
         {

@@ -138,11 +138,22 @@ def test_phone_of_any_writing_is_called(chat: Any, server: Any, phone: str, href
     expect(answer.locator(".chat-card a bdi")).to_have_text(phone)
 
 
-def test_identity_action_tells_the_chat(chat: Any, server: Any) -> None:
-    answer = show(chat, server, "en", cards("en"))
-    chat.page.evaluate("addEventListener('card-action', (event) => { window.told = event.detail.name; })")
-    answer.get_by_role("button", name="Continue securely").click()
-    assert chat.page.evaluate("window.told") == "handover"
+def test_card_is_told_in_lines_of_text(chat: Any, server: Any) -> None:
+    chat.open()
+    lines = """async (samples) => {
+      const {cardLines} = await import("/static/chat/cards.js");
+      return samples.map((each) => cardLines(each));
+    }"""
+    told = chat.page.evaluate(lines, [*cards("en"), {"data": {"title": "T", "rows": [["a", "b"]]}}])
+    assert told[1][:4] == [
+        "Stock: Ibuprofen – Rx – prescription",
+        "Ramat Aviv, Tel Aviv – 12 units",
+        "8.0 km – Open now until 20:00",
+        "Today 08:00–13:00, 16:00–20:00",
+    ]
+    assert "Product – In stock" in told[3]
+    assert told[-1] == ["T", "a – b"]
+    assert all(line for each in told for line in each)
 
 
 def test_cards_of_earlier_versions_still_show(chat: Any, server: Any) -> None:

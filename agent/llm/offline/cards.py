@@ -90,22 +90,17 @@ def _store(view: View, facts: Facts, store: Facts) -> Card:
     return row
 
 
-def packs(view: View, facts: Facts, quantity: int, *, low: bool = False) -> Card:
+def _level(view: View, facts: Facts, quantity: int, *, low: bool = False) -> Card:
     """How many there are, in words; of a controlled medicine customers are told no number."""
     if facts.get("controlled"):
-        return {"stock": view.say("ask_branch"), "level": "ask"}
-    if not quantity:
-        return {"stock": view.say("none_left"), "level": "none"}
-    low = low or quantity <= LOW
-    return {
-        "stock": view.count("units_low" if low else "units", quantity),
-        "level": "low" if low else "ok",
-    }
-
-
-def _level(view: View, facts: Facts, quantity: int, *, low: bool = False) -> Card:
-    found = packs(view, facts, quantity, low=low)
-    return found | {"stock": _opening(found["stock"])}
+        level, words = "ask", view.say("ask_branch")
+    elif not quantity:
+        level, words = "none", view.say("none_left")
+    elif low or quantity <= LOW:
+        level, words = "low", view.count("units_low", quantity)
+    else:
+        level, words = "ok", view.count("units", quantity)
+    return {"stock": _opening(words), "level": level}
 
 
 def _opening(text: str) -> str:

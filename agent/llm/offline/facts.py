@@ -434,7 +434,14 @@ def check_pairs(
         else:
             level = str(pair["level"])
             lines.append(view.say(f"pair_{level}", a=a, b=b))
-        pairs.append({"names": [a, b], "level": level, "label": view.word("level", level).capitalize(), "text": lines[-1]})
+        pairs.append(
+            {
+                "names": [a, b],
+                "level": level,
+                "label": view.word("level", level).capitalize(),
+                "text": lines[-1],
+            }
+        )
     if not lines:
         lines.append(view.say("interaction_none", names=listed(list(names.values()), view.language)))
     gaps = [str(gap.get(view.language) or gap.get("en")) for gap in result.evidence.get("unassessed", ())]

@@ -16,7 +16,7 @@ from agent.llm.offline.answer import (
     product_line,
     rx_tag,
 )
-from agent.llm.offline.cards import LOW, packs, products_card
+from agent.llm.offline.cards import LOW, products_card
 from agent.llm.offline.facts import said_otherwise
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import about, asked_by_name, choose, exact_name, tool_query, unresolved
@@ -78,7 +78,7 @@ def category_at(view: View, frame: Frame) -> Plan:
         facts, evidence = result.evidence["medication"], result.evidence
         rows = [evidence["requested"]] if evidence.get("requested") else list(evidence.get("stores") or ())
         quantity = sum(int(row["quantity"]) for row in rows)
-        lines.append(f"{product_line(view, facts)} – {packs(view, facts, quantity)['stock']}")
+        lines.append(f"{product_line(view, facts)} – {_total(view, facts, {int(facts['id']): quantity})}")
     if not lines:
         return Part(view.say("data_error"), suggestions=[view.say("chip_person")])
     head = view.say("listed_at", store=view.name(place))
@@ -114,10 +114,7 @@ def _search(view: View, frame: Frame, query: str, *, called: str = "", is_catego
         part.text = paragraphs(head, part.text)
         return part
     shown = facts[:MOST_LISTED]
-    lines = [
-        f"{product_line(view, row)} – {rx_tag(view, row)}, {packs(view, row, totals.get(int(row['id']), 0))['stock']}"
-        for row in shown
-    ]
+    lines = [f"{product_line(view, row)} – {rx_tag(view, row)}, {_total(view, row, totals)}" for row in shown]
     # The category's own name: not all that is listed under it need be what the customer called it ("NSAIDs").
     called = (view.of(facts[0], "category") or query) if is_category else called
     name = (
@@ -143,6 +140,13 @@ def _as_asked(facts: Mapping[str, Any], frame: Frame) -> bool:
     return all(same_strength(strength, asked) for asked in frame.details.get("strengths", ())) and (
         not forms or facts.get("form") in forms
     )
+
+
+def _total(view: View, facts: Mapping[str, Any], totals: Mapping[int, int]) -> str:
+    if facts.get("controlled"):
+        return view.say("ask_branch")
+    total = totals.get(int(facts["id"]), 0)
+    return view.count("units", total) if total else view.say("none_left")
 
 
 def _single(view: View, frame: Frame, facts: Mapping[str, Any], totals: Mapping[int, int]) -> Plan:
@@ -195,10 +199,7 @@ def equivalents_of(
     stocked = [row for row in facts if totals.get(int(row["id"]))]
     facts = (stocked or facts)[: MOST_LISTED if stocked else FEW]
     head = view.say("equivalents_head", name=name)
-    lines = [
-        f"{product_line(view, row)} – {packs(view, row, totals.get(int(row['id']), 0))['stock']}"
-        for row in facts
-    ]
+    lines = [f"{product_line(view, row)} – {_total(view, row, totals)}" for row in facts]
     title = view.say("card_equivalents", name=name)
     return Part(
         paragraphs(f"{head}\n{numbered(lines)}", view.say("disclosure")),
