@@ -75,7 +75,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
             patient=conversation.patient,
         )
         if not known:
-            handoff_tell(conversation, opened.number, run)
+            handoff_tell(conversation, opened, run)
     return {"number": opened.number, "again": False, "reason": opened.reason}
 
 
@@ -106,7 +106,7 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
             summary=f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient",
         )
         if not known:
-            handoff_tell(conversation, opened.number, run)
+            handoff_tell(conversation, opened, run)
     return {"number": opened.number, "again": False, "reason": opened.reason}
 
 

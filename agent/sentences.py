@@ -805,7 +805,7 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "customer_asked": ("You asked for a person", "ביקשתם לדבר עם אדם"),
         "not_understood": ("The assistant did not understand", "העוזר הדיגיטלי לא הבין"),
         "identity_failed": ("Your identity could not be confirmed", "לא ניתן היה לאמת את הזהות"),
-        "refill": ("A refill", "ניפוק"),
+        "refill": ("You asked for a refill", "ביקשתם ניפוק"),
         "extra_dose": ("An extra dose was taken", "ניטלה מנה נוספת"),
         "unverifiable": ("The assistant had no checked answer", "לעוזר הדיגיטלי לא הייתה תשובה בדוקה"),
     },

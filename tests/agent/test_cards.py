@@ -1,16 +1,16 @@
 """What the fact cards hold: words of the answer's language, plain numbers for places, and nothing that is a link."""
 
-import asyncio
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import pytest
+from answering import answer_next
 from django.utils import timezone
 
-from agent import events, loop, runs
+from agent import events, runs
 from agent.grounding import ungrounded_numbers
 from agent.llm.base import Turn
 from agent.llm.offline import cards
@@ -38,9 +38,7 @@ def ask(demo_committed: None) -> Ask:
         runs.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
-        run_id = runs.run_claim(conversation.pk)
-        assert isinstance(run_id, UUID)
-        asyncio.run(loop.answer(run_id))
+        answer_next(conversation.pk)
         answer = Event.objects.get(conversation=conversation, payload__role="assistant").payload
         assert {card["kind"] for card in answer["cards"]} <= KINDS
         for text in _texts(answer["cards"]):
