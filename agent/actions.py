@@ -64,7 +64,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
         is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
         existing = is_open.exclude(run_key=str(run.pk)).order_by("-pk").first()
         if existing:
-            return {"number": existing.number, "again": True}
+            return {"number": existing.number, "again": True, "reason": existing.reason}
         # A run that was taken up again finds what its first attempt has done.
         known = Handoff.objects.filter(run_key=str(run.pk)).exists()
         opened = handoffs.handoff_open(
@@ -75,8 +75,8 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
             patient=conversation.patient,
         )
         if not known:
-            handoff_tell(conversation, opened.number, run)
-    return {"number": opened.number, "again": False}
+            handoff_tell(conversation, opened, run)
+    return {"number": opened.number, "again": False, "reason": opened.reason}
 
 
 def refill_ask(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
@@ -106,8 +106,8 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
             summary=f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient",
         )
         if not known:
-            handoff_tell(conversation, opened.number, run)
-    return {"number": opened.number, "again": False}
+            handoff_tell(conversation, opened, run)
+    return {"number": opened.number, "again": False, "reason": opened.reason}
 
 
 def identity_forget(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
 
@@ -230,12 +231,14 @@ def _names(state: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(reply: Reply) -> str:
-    """All text of a reply that a customer can read, cards included."""
+    """All text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
     texts = [reply.text]
 
     def walk(value: Any) -> None:
         if isinstance(value, str):
             texts.append(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            texts.append(format(Decimal(str(value)), "f"))
         elif isinstance(value, Mapping):
             for item in value.values():
                 walk(item)

@@ -19,13 +19,13 @@ from django.utils.crypto import salted_hmac
 from agent import events
 from agent.models import Conversation, Run
 from agent.processes import dead_forget, dead_names, own_name
-from agent.wording import Language, say
+from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
 from prescriptions.masking import masked
-from prescriptions.models import Patient
+from prescriptions.models import Handoff, Patient
 
 _OPEN = (Run.State.PENDING, Run.State.RUNNING)
 
@@ -184,7 +184,7 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
             run_key=f"locked:{conversation.pk}:{identity.failed_verifications(conversation.pk)}",
             language=conversation.language,
         )
-        handoff_tell(conversation, opened.number)
+        handoff_tell(conversation, opened)
 
 
 def _location_keep(conversation: Conversation, location: Location | Unchanged | None) -> None:
@@ -200,13 +200,15 @@ def address_key(address: str) -> str:
     return salted_hmac("chat.address", address).hexdigest()[:32]
 
 
-def handoff_tell(conversation: Conversation, number: str, run: Run | None = None) -> None:
-    """Logs the event by which clients learn of a hand-off and its number."""
+def handoff_tell(conversation: Conversation, opened: Handoff, run: Run | None = None) -> None:
+    """Logs the event by which clients learn of a hand-off, its number and its reason in plain words."""
     language: Language = "he" if conversation.language == "he" else "en"
+    reason, waiting = label("reason", opened.reason, language), say("handoff_waiting", language)
+    message = waiting if reason == opened.reason else f"{reason}. {waiting}."
     events.event_append(
         conversation_id=conversation.pk,
         type="handoff.updated",
-        payload={"number": number, "state": "open", "message": say("handoff_waiting", language)},
+        payload={"number": opened.number, "state": "open", "message": message},
         run=run,
     )
 

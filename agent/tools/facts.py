@@ -6,7 +6,7 @@ Shapes, used by every tool (its own file says which keys it gives):
   rx, schedule, controlled, substitution, prior_authorization, category_en, category_he}`
 - leaflet: `{kind: {en, he, source_en, source_he, updated_on}}`
 - candidate: `{id, label_en, label_he, form, release, strength}`
-- store: `{store_id, label_en, label_he, kind, phone}`; in the chat also `open_now, opens_at, closes_at, hours_today,
+- store: `{store_id, label_en, label_he, kind, phone, lat, lng}`; in the chat also `open_now, opens_at, closes_at, hours_today,
   note_en, note_he`
 """
 
@@ -139,6 +139,8 @@ def store_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict
             **dict(zip(("label_en", "label_he"), both(store, "name"), strict=True)),
             "kind": store.kind,
             "phone": store.phone.as_national if store.phone else None,
+            "lat": store.lat,
+            "lng": store.lng,
         }
         for store in stores
     }

@@ -1,62 +1,241 @@
-/** One renderer for every kind of fact card: title, tag, rows of label and value, table, note, source. */
+/**
+ * Fact cards. What arrives is text and plain numbers: text becomes text nodes, and the only links are made here, from
+ * the digits of a phone and a pair of coordinates. Shapes by kind: agent/llm/offline/cards.py.
+ */
 
-import { h } from "./dom.js";
+import { direction, h, hasHebrew, icon, textNodes } from "./dom.js";
 
-const KINDS = new Set(["medication", "stock", "equivalents", "interactions", "prescriptions", "handoff", "sources"]);
+const MAP = "https://www.google.com/maps/search/?api=1&query=";
+const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "avoid", caution: "warn", same: "equal" };
+const STATES = { active: "check", completed: "minus", expired: "minus" };
+const KINDS = {
+  medication: { icon: "pill", body: () => [] },
+  stock: { icon: "box", body: (data, lang) => [stores(data, lang), products(data, lang)] },
+  equivalents: { icon: "equal", body: (data, lang) => [products(data, lang)] },
+  interactions: { icon: "warn", body: (data, lang) => [list(objects(data.pairs), pair, lang)] },
+  prescriptions: { icon: "paper", body: (data, lang) => [list(objects(data.prescriptions), prescription, lang)] },
+  identity: { icon: "shield", body: () => [] },
+  confirm: { icon: "paper", body: () => [] },
+  handoff: { icon: "person", body: () => [] },
+  sources: { icon: "book", body: (data, lang) => [list(objects(data.items), source, lang)] },
+};
 
-function value(content) {
-  if (Array.isArray(content)) return content.map(String).join(", ");
-  return content === null || content === undefined ? "–" : String(content);
+/** A value as text; what is neither text nor a number nor a list of them is nothing. */
+function plain(value) {
+  if (Array.isArray(value)) return value.filter((each) => ["string", "number"].includes(typeof each)).join(", ");
+  return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-function table({ title, columns, rows }) {
-  return h(
-    "div",
-    { class: "chat-table", tabindex: "0", role: "group", "aria-label": value(title) },
-    h(
-      "table",
-      {},
-      h("caption", { class: "chat-hidden" }, value(title)),
-      h("thead", {}, h("tr", {}, columns.map((column) => h("th", { scope: "col" }, h("bdi", {}, value(column)))))),
-      h(
-        "tbody",
-        {},
-        rows.map((row) =>
-          h("tr", {}, row.map((cell, at) => h(at ? "td" : "th", { scope: at ? null : "row" }, h("bdi", {}, value(cell))))),
-        ),
-      ),
-    ),
-  );
+/** A key of a table; of anything else "". */
+function known(key, table) {
+  return typeof key === "string" && Object.hasOwn(table, key) ? key : "";
 }
 
-function pairs(rows) {
+function objects(value) {
+  return Array.isArray(value) ? value.filter((each) => each && typeof each === "object" && !Array.isArray(each)) : [];
+}
+
+function lists(value) {
+  return Array.isArray(value) ? value.filter(Array.isArray) : [];
+}
+
+/** A name, a number or a short value: it keeps its own direction whatever stands beside it. */
+function piece(value, lang) {
+  const text = plain(value);
+  if (!text) return null;
+  const foreign = hasHebrew(text);
+  return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : text);
+}
+
+/** A sentence, in the direction of the card. */
+function sentence(value, lang, attributes = {}) {
+  const text = plain(value);
+  return text ? h("p", attributes, textNodes(text, lang)) : null;
+}
+
+/** Words that an icon stands beside: the meaning is never in a colour alone. */
+function marked(name, value, lang, kind) {
+  const words = piece(value, lang);
+  return words && h("span", { class: `chat-mark-line chat-is-${kind}` }, name ? icon(name) : null, words);
+}
+
+function level(data, lang) {
+  const name = known(data.level, LEVELS);
+  return marked(LEVELS[name], data.stock ?? data.label, lang, name || "plain");
+}
+
+function tag(data, lang) {
+  const kind = data.rx === true ? "paper" : data.rx === false ? "bag" : null;
+  const words = piece(data.tag, lang);
+  return words && h("span", { class: "chat-tag" }, kind ? icon(kind) : null, words);
+}
+
+function list(items, block, lang) {
+  const blocks = items.map((each) => block(each, lang)).filter((each) => each.childElementCount);
+  return blocks.length ? h("ul", { class: "chat-blocks" }, blocks) : null;
+}
+
+/** Rows of label and value. */
+function pairs(rows, lang) {
+  if (!rows.length) return null;
   return h(
     "dl",
     { class: "chat-rows" },
-    rows.map(([label, content]) =>
-      h("div", {}, h("dt", {}, h("bdi", {}, value(label))), h("dd", {}, h("bdi", {}, value(content)))),
-    ),
+    rows.map(([label, content]) => h("div", {}, h("dt", {}, piece(label, lang)), h("dd", {}, piece(content, lang) ?? "–"))),
   );
 }
 
+function table(title, columns, rows, lang) {
+  const head = columns.map((column) => h("th", { scope: "col" }, piece(column, lang)));
+  return h(
+    "table",
+    { class: "chat-table" },
+    h("caption", { class: "chat-hidden" }, plain(title)),
+    columns.length ? h("thead", {}, h("tr", {}, head)) : null,
+    h("tbody", {}, rows.map((cells) => h("tr", {}, cells.map((cell, at) => h(at ? "td" : "th", { scope: at ? null : "row" }, cell))))),
+  );
+}
+
+/** Products with their tags and what there is of each. */
+function products(data, lang) {
+  const rows = objects(data.products).map((each) => [[piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
+  const columns = Array.isArray(data.columns) ? data.columns.slice(0, 2) : [];
+  return rows.length ? table(data.title, columns, rows, lang) : null;
+}
+
+function stores(data, lang) {
+  const words = data.words && typeof data.words === "object" ? data.words : {};
+  return list(objects(data.stores), (each) => store(each, lang, words), lang);
+}
+
+function store(data, lang, words) {
+  const opening = data.open === true ? "open" : data.open === false ? "closed" : "plain";
+  const where = [piece(data.km, lang), marked("clock", data.hours, lang, opening)].filter(Boolean);
+  const today = [data.today, data.note].map((each) => sentence(each, lang, { class: "chat-soft" }));
+  const links = [phoneLink(data.phone, lang, data.name, words), mapLink(data.place, lang, data.name, words)].filter(Boolean);
+  return h(
+    "li",
+    {},
+    lead(data.name, level(data, lang), lang),
+    where.length ? h("p", { class: "chat-line" }, where) : null,
+    today,
+    links.length ? h("p", { class: "chat-links" }, links) : null,
+  );
+}
+
+/** The first line of a block: its name, and what is most wanted of it. */
+function lead(name, beside, lang) {
+  const words = piece(name, lang);
+  if (!words && !beside) return null;
+  return h("p", { class: "chat-lead" }, words && h("b", {}, words), beside);
+}
+
+/** A link that calls; a number that is none stays text. */
+function phoneLink(phone, lang, name, words) {
+  const shown = plain(phone);
+  const number = shown.replace(/[\s().-]/g, "");
+  if (!/^(\+|\*)?\d{3,15}$/.test(number)) return shown ? piece(shown, lang) : null;
+  return h(
+    "a",
+    { class: "chat-link", href: `tel:${number}` },
+    icon("phone"),
+    h("span", { class: "chat-hidden" }, `${plain(words.call)} ${plain(name)} `),
+    h("bdi", { dir: "ltr" }, shown),
+  );
+}
+
+/** A link to a map, from two numbers and nothing else. */
+function mapLink(place, lang, name, words) {
+  const { lat, lng } = place && typeof place === "object" ? place : {};
+  const valid = typeof lat === "number" && typeof lng === "number" && Math.abs(lat) <= 90 && Math.abs(lng) <= 180;
+  if (!valid) return null;
+  const label = plain(words.map) || "Map";
+  return h(
+    "a",
+    { class: "chat-link", href: `${MAP}${lat},${lng}`, target: "_blank", rel: "noopener noreferrer" },
+    icon("place"),
+    h("span", {}, label),
+    h("span", { class: "chat-hidden" }, ` ${plain(name)}, ${plain(words.window)}`),
+  );
+}
+
+function pair(data, lang) {
+  const names = Array.isArray(data.names) ? data.names.map((each) => piece(each, lang)).filter(Boolean) : [];
+  const joined = names.flatMap((name, at) => (at ? [" + ", name] : [name]));
+  return h(
+    "li",
+    {},
+    level(data, lang),
+    joined.length ? h("p", { class: "chat-lead" }, h("b", {}, joined)) : null,
+    sentence(data.text, lang),
+  );
+}
+
+function prescription(data, lang) {
+  const state = known(data.state, STATES);
+  const ready = data.can_refill === true;
+  const facts = [piece(data.refills, lang), marked(ready ? "check" : "minus", data.refill, lang, ready ? "ok" : "plain")];
+  return h(
+    "li",
+    {},
+    lead(data.name, marked(STATES[state], data.status, lang, state === "active" ? "ok" : "plain"), lang),
+    facts.some(Boolean) ? h("p", { class: "chat-line" }, facts) : null,
+    pairs(lists(data.rows), lang),
+  );
+}
+
+function source(data, lang) {
+  return h("li", {}, lead(data.title, null, lang), sentence(data.text, lang), sentence(data.date, lang, { class: "chat-soft" }));
+}
+
+/** Any kind's rows: a table when its columns have names, else labels and values. */
+function rows(data, lang) {
+  const found = lists(data.rows);
+  if (!found.length || !Array.isArray(data.columns)) return pairs(found, lang);
+  const cells = found.map((row) => row.map((cell) => piece(cell, lang) ?? "–"));
+  return table(data.title, data.columns, cells, lang);
+}
+
 /** The card as an element, or null for a kind or a shape that this version does not know. */
-export function card({ kind, data } = {}) {
-  if (!KINDS.has(kind) || !data || typeof data !== "object") return null;
-  const rows = Array.isArray(data.rows) ? data.rows.filter(Array.isArray) : [];
-  const columns = Array.isArray(data.columns) ? data.columns : null;
+export function card(content, lang) {
+  const { kind, data } = content && typeof content === "object" ? content : {};
+  if (!known(kind, KINDS) || !data || typeof data !== "object") return null;
+  const language = lang ?? (hasHebrew(JSON.stringify(data)) ? "he" : "en");
+  const title = piece(data.title, language);
+  const body = [
+    ...KINDS[kind].body(data, language),
+    rows(data, language),
+    sentence(data.note, language, { class: "chat-note" }),
+    sentence(data.source, language, { class: "chat-source" }),
+  ].filter(Boolean);
+  if (!title && !body.length) return null;
   return h(
     "div",
-    { class: `chat-card chat-card-${kind}`, role: "group", "aria-label": data.title ? value(data.title) : null },
-    data.title || data.tag
-      ? h(
-          "p",
-          { class: "chat-card-head" },
-          data.title ? h("bdi", { class: "chat-card-title" }, value(data.title)) : null,
-          data.tag ? h("bdi", { class: "chat-tag" }, value(data.tag)) : null,
-        )
-      : null,
-    rows.length ? (columns ? table({ title: data.title, columns, rows }) : pairs(rows)) : null,
-    data.note ? h("p", { class: "chat-note" }, value(data.note)) : null,
-    data.source ? h("p", { class: "chat-source" }, value(data.source)) : null,
+    {
+      class: `chat-card chat-card-${kind}`,
+      role: "group",
+      "aria-label": plain(data.title) || null,
+      lang: language,
+      dir: direction(language),
+    },
+    h(
+      "div",
+      { class: "chat-card-head" },
+      title && h("h4", { class: "chat-card-title" }, icon(KINDS[kind].icon), title),
+      tag(data, language),
+    ),
+    body,
   );
+}
+
+const ROWS = ".chat-card-head, tr, dl > div, .chat-lead, .chat-line, .chat-links";
+
+/** A card's facts as lines of plain text, for the record of a conversation. */
+export function cardLines({ kind = "confirm", data }, lang) {
+  const made = card({ kind, data }, lang);
+  const lines = [...(made?.querySelectorAll(`${ROWS}, p, li > span`) ?? [])];
+  return lines.map((line) => {
+    const parts = line.matches(ROWS) ? [...line.children] : [line];
+    return parts.map((part) => part.textContent.trim()).join(" – ");
+  });
 }

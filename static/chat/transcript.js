@@ -88,7 +88,7 @@ export class Transcript {
       this.#scroll();
       return;
     }
-    const cards = (event.cards ?? []).map((each) => card(each)).filter(Boolean);
+    const cards = (event.cards ?? []).map((each) => card(each, lang)).filter(Boolean);
     const live = this.#runs.get(run);
     if (live) this.#runs.delete(run);
     const steps = live?.steps ?? stepList((event.tools ?? []).map((tool) => ({ ...tool, finished: true })), this.word, this.lang);

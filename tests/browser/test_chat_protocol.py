@@ -201,7 +201,7 @@ def test_cards_of_every_kind_and_none_of_an_unknown_one(chat: Any, server: Any) 
     ]
     cards = [{"kind": "medication", "data": medication}, {"kind": "stock", "data": stock}, *plain, *odd]
     server.send(**server.say(1, "Here.", cards=cards))
-    expect(chat.page.locator(".chat-card")).to_have_count(7)
+    expect(chat.page.locator(".chat-card")).to_have_count(6)
     expect(chat.page.locator(".chat-card-medication dd")).to_have_text("tablet")
     expect(chat.page.locator(".chat-card-medication .chat-source")).to_have_text("leaflet")
     expect(chat.page.locator(".chat-card-medication .chat-tag")).to_have_text("No prescription")

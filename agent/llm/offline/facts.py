@@ -15,8 +15,8 @@ from agent.llm.offline.answer import (
     medicine_of,
     paragraphs,
     product_line,
-    rx_tag,
 )
+from agent.llm.offline.cards import interactions_card, medication_card
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import about, asked_by_name, choose, tool_query, unresolved
 from agent.llm.offline.talk import unknown
@@ -166,25 +166,6 @@ def source_line(view: View, leaflet: Mapping[str, Any], kind: str) -> str:
     if not source or not section.get("updated_on"):
         return ""
     return view.say("source", source=source, date=view.date(section["updated_on"]))
-
-
-def medication_card(
-    view: View, facts: Mapping[str, Any], result: Mapping[str, Any], leaflet: Mapping[str, Any]
-) -> dict[str, Any]:
-    """The card of one product."""
-    rows = [
-        [view.word("column", "ingredient"), listed(view.ingredients(facts, result), view.language)],
-        [view.word("column", "form"), view.word("form", str(facts.get("form") or ""))],
-        [view.word("column", "strength"), view.measure(facts)],
-    ]
-    data: dict[str, Any] = {
-        "title": view.of(facts),
-        "tag": rx_tag(view, facts),
-        "rows": [row for row in rows if row[1]],
-    }
-    if source := source_line(view, leaflet, "dosage"):
-        data["source"] = source
-    return {"kind": "medication", "data": data}
 
 
 def section(view: View, frame: Frame) -> Plan:
@@ -443,22 +424,27 @@ def check_pairs(
             names=listed([str(gap) for gap in gaps] or list(names.values()), view.language),
         )
         return Part(text, suggestions=person, state=about(list(known)))
-    lines, rows = [], []
+    lines, pairs = [], []
     for pair in sorted(result.evidence.get("pairs", ()), key=lambda pair: pair["level"] != "avoid"):
         a, b = names.get(pair["a"], ""), names.get(pair["b"], "")
         if pair["kind"] == "same_ingredient":
             shared = [str(i.get(view.language) or i.get("en")) for i in pair["ingredients"]]
+            level = "same"
             lines.append(view.say("pair_same", a=a, b=b, ingredients=listed(shared, view.language)))
         else:
-            lines.append(view.say(f"pair_{pair['level']}", a=a, b=b))
-        level = "same" if pair["kind"] == "same_ingredient" else str(pair["level"])
-        rows.append([f"{a} + {b}", view.word("level", level)])
+            level = str(pair["level"])
+            lines.append(view.say(f"pair_{level}", a=a, b=b))
+        pairs.append(
+            {
+                "names": [a, b],
+                "level": level,
+                "label": view.word("level", level).capitalize(),
+                "text": lines[-1],
+            }
+        )
     if not lines:
         lines.append(view.say("interaction_none", names=listed(list(names.values()), view.language)))
     gaps = [str(gap.get(view.language) or gap.get("en")) for gap in result.evidence.get("unassessed", ())]
-    if gaps:
-        lines.append(view.say("interaction_partly", names=listed(gaps, view.language)))
-    card = {"kind": "interactions", "data": {"title": view.say("card_interactions"), "rows": rows}}
-    return Part(
-        paragraphs(*lines), cards=[card] if rows else [], suggestions=person, state=about(list(known))
-    )
+    partly = view.say("interaction_partly", names=listed(gaps, view.language)) if gaps else ""
+    cards = [interactions_card(view, pairs, partly)] if pairs else []
+    return Part(paragraphs(*lines, partly), cards=cards, suggestions=person, state=about(list(known)))

@@ -16,12 +16,12 @@ from agent.llm.offline.answer import (
     product_line,
     rx_tag,
 )
+from agent.llm.offline.cards import LOW, products_card
 from agent.llm.offline.facts import said_otherwise
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import about, asked_by_name, choose, exact_name, tool_query, unresolved
 from agent.llm.offline.pointing import same_strength
 
-LOW = 10  # S0: ten or fewer is said plainly
 MOST_LISTED = 10
 MOST_AT_A_PLACE = 7  # of the eight steps that a turn has
 FEW = 3  # of products that nobody has, enough to show that they exist
@@ -127,9 +127,7 @@ def _search(view: View, frame: Frame, query: str, *, called: str = "", is_catego
     options = [option_of(row, exact_name(row)) for row in shown]
     part = choose(view, Frame("info" if is_category else "stock", 0.9), options, head="")
     part.text = paragraphs(name, numbered(lines), more, foot, as_of(view))
-    columns = [view.word("column", key) for key in ("product", "stock")]
-    rows = [[product_line(view, row), _total(view, row, totals)] for row in shown]
-    part.cards = [{"kind": "stock", "data": {"title": name, "columns": columns, "rows": rows}}]
+    part.cards = [products_card(view, "stock", name.rstrip(":"), shown, totals, as_of(view))]
     if is_category:
         part.state = {"shown": part.state["shown"], "pending": None, "focus": []}
     return part
@@ -184,39 +182,28 @@ def equivalents_of(
     }
     [result] = yield [Step("inventory_find_equivalent", asked)]
     name = view.name(medication)
+    evidence = result.evidence
+    own: Mapping[str, Any] = evidence.get("medication") or {}
+    decides = own.get("substitution") == "pharmacist_only"
+    warns = view.say("pharmacist_only", name=name) if decides else ""
     if not result.ok:
         key = "no_equivalents" if result.code == "NO_EQUIVALENTS_FOUND" else "data_error"
-        facts_of = result.evidence.get("medication") or {}
-        reserved = (
-            view.say("pharmacist_only", name=name)
-            if facts_of.get("substitution") == "pharmacist_only"
-            else ""
-        )
         text = view.say(key, name=name) if key == "no_equivalents" else view.say(key)
-        return Part(paragraphs(text, reserved), state=about([medication]))
-    totals = {int(pk): int(total) for pk, total in dict(result.evidence["totals"]).items()}
-    facts = list(result.evidence["equivalents"])
+        return Part(paragraphs(text, warns), state=about([medication]))
+    # What only a pharmacist may put in a product's place is never listed in its place.
+    facts = [row for row in evidence["equivalents"] if row.get("substitution") != "pharmacist_only"]
+    if decides or not facts:
+        text = view.say("pharmacist_only", name=name)
+        return Part(text, suggestions=[view.say("chip_person")], state=about([medication]))
+    totals = {int(pk): int(total) for pk, total in dict(evidence["totals"]).items()}
     stocked = [row for row in facts if totals.get(int(row["id"]))]
     facts = (stocked or facts)[: MOST_LISTED if stocked else FEW]
     head = view.say("equivalents_head", name=name)
     lines = [f"{product_line(view, row)} – {_total(view, row, totals)}" for row in facts]
-    decides = result.evidence.get("substitution") == "pharmacist_only" or any(
-        row.get("substitution") == "pharmacist_only" for row in facts
-    )
-    warns = view.say("pharmacist_only", name=name) if decides else ""
-    rows = [[product_line(view, row), _total(view, row, totals)] for row in facts]
-    card = {
-        "kind": "equivalents",
-        "data": {
-            "title": view.say("card_equivalents", name=name),
-            "columns": [view.word("column", "product"), view.word("column", "stock")],
-            "rows": rows,
-            "note": view.say("disclosure"),
-        },
-    }
+    title = view.say("card_equivalents", name=name)
     return Part(
-        paragraphs(f"{head}\n{numbered(lines)}", view.say("disclosure"), warns),
-        cards=[card],
+        paragraphs(f"{head}\n{numbered(lines)}", view.say("disclosure")),
+        cards=[products_card(view, "equivalents", title, facts, totals, view.say("disclosure"))],
         suggestions=[view.say("chip_person")],
         state=about([medication]) | {"shown": [option_of(row, exact_name(row)) for row in facts]},
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from agent.llm.base import Step
 from agent.llm.offline.answer import Part, Plan, View, numbered, paragraphs
+from agent.llm.offline.cards import identity_card, prescriptions_card, refill_verdict
 from agent.llm.offline.frames import Frame
 from agent.wording import apart
 
@@ -41,8 +42,9 @@ def identify(view: View, frame: Frame) -> Plan:
             suggestions=[view.say("chip_person")],
             state={"pending": pending, "waiting": waiting.kept()},
         )
-    card = {"kind": "identity", "data": {"title": view.say("code_sent")}}
-    return Part(view.say("code_sent"), cards=[card], state={"waiting": waiting.kept(), "pending": None})
+    return Part(
+        view.say("code_sent"), cards=[identity_card(view)], state={"waiting": waiting.kept(), "pending": None}
+    )
 
 
 def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Plan:
@@ -69,29 +71,13 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
         name=result.result["user_name"],
     )
     lines = [_line(view, row, facts.get(row["presc_id"], {})) for row in rows]
-    table = [
-        [
-            _name(view, row),
-            view.count("refills_short", row["refills_left"]),
-            view.word("status", row["status"]),
-        ]
-        for row in rows
-    ]
-    card = {
-        "kind": "prescriptions",
-        "data": {
-            "title": view.say("card_prescriptions"),
-            "columns": [view.word("column", key) for key in ("medicine", "refills", "status")],
-            "rows": table,
-        },
-    }
     chips = [view.say("chip_refill", name=_name(view, row)) for row in rows if row["can_refill"]][:2]
     return Part(
         paragraphs(
             f"{head}\n{numbered(lines)}",
             view.say("prescriptions_ask" if len(rows) > 1 else "prescriptions_ask_one"),
         ),
-        cards=[card],
+        cards=[prescriptions_card(view, rows, facts)],
         suggestions=[*chips, view.say("chip_person")],
         state={
             "waiting": None,
@@ -192,10 +178,11 @@ def refill_status(view: View, frame: Frame, identifier: str | None = None) -> Pl
         return _failed(view, frame, result.code)
     row = result.result["prescription"]
     facts: Mapping[str, Any] = next(iter(result.evidence.get("prescriptions", ())), {})
-    text = _verdict(view, row, facts, eligible=bool(result.result["refill_eligible"]))
+    text = _verdict(view, row, facts)
     medicine = {"id": row["med_id"], "en": row["medication_name_en"], "he": row["medication_name_he"]}
     chips = [view.say("chip_stock", name=_name(view, row)), view.say("chip_person")]
-    return Part(text, suggestions=chips, state=state | {"focus": [medicine]})
+    card = prescriptions_card(view, [row], {row["presc_id"]: facts})
+    return Part(text, cards=[card], suggestions=chips, state=state | {"focus": [medicine]})
 
 
 def _fitting(rows: Sequence[Mapping[str, Any]], frame: Frame) -> list[Mapping[str, Any]]:
@@ -211,22 +198,13 @@ def _fitting(rows: Sequence[Mapping[str, Any]], frame: Frame) -> list[Mapping[st
     return usable or fitting
 
 
-def _verdict(view: View, row: Mapping[str, Any], facts: Mapping[str, Any], *, eligible: bool) -> str:
-    name = _name(view, row)
-    if facts.get("status_known") is False:
-        return view.say("refill_staff", name=name)
-    if facts.get("schedule") == "II":
-        return view.say("refill_controlled", name=name)
-    if facts.get("refill_pending"):
-        return view.say("refill_pending", name=name)
-    if eligible:
-        left = view.count("refills_left", row["refills_left"])
-        return paragraphs(f"{view.say('refill_yes', name=name)} {left}", view.say("refill_note", name=name))
-    if row["status"] == "completed":
-        return view.say("refill_completed", name=name)
-    if row["status"] == "expired":
-        return view.say("refill_expired", name=name)
-    return view.say("refill_none_left", name=name)
+def _verdict(view: View, row: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
+    name, verdict = _name(view, row), refill_verdict(row, facts)
+    text = view.say(f"refill_{verdict}", name=name)
+    if verdict != "yes":
+        return text
+    left = view.count("refills_left", row["refills_left"])
+    return paragraphs(f"{text} {left}", view.say("refill_note", name=name))
 
 
 def refill(view: View, frame: Frame, identifier: str | None = None) -> Plan:

@@ -14,17 +14,15 @@ from agent.llm.offline.answer import (
     numbered,
     open_words,
     paragraphs,
-    rx_tag,
     stores_of,
 )
+from agent.llm.offline.cards import LOW, MOST_BRANCHES, stock_card
 from agent.llm.offline.facts import check_pairs, joined, said_otherwise
 from agent.llm.offline.frames import Frame, Medication
-from agent.llm.offline.listing import LOW, by_form, equivalents_of
+from agent.llm.offline.listing import by_form, equivalents_of
 from agent.llm.offline.names import about, asked_by_name, from_talk, not_known, tool_query, unresolved
 from agent.llm.offline.talk import FAR, hours_today
 from agent.wording import apart
-
-MOST_BRANCHES = 5
 
 
 def stock(view: View, frame: Frame) -> Plan:
@@ -71,6 +69,7 @@ def _stock_of(view: View, frame: Frame, medication: Medication, *, spread: bool,
         text = view.count("in_stock_low" if low else "in_stock", quantity, name=name)
         return Part(
             paragraphs(said, text, note, reservation(view, frame), as_of(view)),
+            cards=[stock_card(view, facts, [{**level.evidence["store"], "quantity": quantity, "low": low}])],
             suggestions=chips,
             state=about([mine]),
         )
@@ -361,31 +360,6 @@ def _lines(view: View, frame: Frame, stores: Sequence[Mapping[str, Any]]) -> str
             parts.append(open_words(view, row))
         rows.append(f"{apart(view.of(row), view.language)} – {', '.join(parts)}")
     return numbered(rows)
-
-
-def stock_card(view: View, facts: Mapping[str, Any], stores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Stock by branch as a table."""
-    measured = any(row.get("km") is not None for row in stores)
-    columns = [view.word("column", "branch"), view.word("column", "packs")]
-    columns += [view.word("column", "distance")] if measured else []
-    columns.append(view.word("column", "hours"))
-    rows = []
-    for row in stores[:MOST_BRANCHES]:
-        cells = [view.of(row), str(row["quantity"])]
-        if measured:
-            cells.append(view.say("km", km=row["km"]) if row.get("km") is not None else "")
-        cells.append(open_words(view, row))
-        rows.append(cells)
-    return {
-        "kind": "stock",
-        "data": {
-            "title": view.say("card_stock", name=view.of(facts)),
-            "tag": rx_tag(view, facts),
-            "columns": columns,
-            "rows": rows,
-            "note": as_of(view),
-        },
-    }
 
 
 def restock(view: View, frame: Frame) -> Plan:

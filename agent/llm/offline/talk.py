@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.llm.base import Step
 from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs, stores_of
+from agent.llm.offline.cards import handoff_card
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import choose
 
@@ -45,15 +46,9 @@ def person(view: View, frame: Frame) -> Plan:
 
 def handed_off(view: View, result: Mapping[str, Any]) -> Part:
     """What is said once a hand-off has its number."""
-    number = result["number"]
+    number, reason = result["number"], str(result.get("reason") or "")
     key = "handoff_again" if result.get("again") else "handoff_done"
-    card = {
-        "kind": "handoff",
-        "data": {
-            "title": view.say("card_handoff", number=number),
-            "rows": [[view.word("column", "state"), view.say("handoff_waiting")]],
-        },
-    }
+    card = handoff_card(view, number, reason)
     return Part(view.say(key, number=number), cards=[card], state={"pending": None, "misses": 0})
 
 

@@ -1,0 +1,218 @@
+"""What the fact cards hold: words of the answer's language, plain numbers for places, and nothing that is a link."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from answering import answer_next
+from django.utils import timezone
+
+from agent import events, runs
+from agent.grounding import ungrounded_numbers
+from agent.llm.base import Turn
+from agent.llm.offline import cards
+from agent.llm.offline.answer import View
+from agent.models import Conversation, Event, ToolCall
+from inventory.models import Medication, StockLevel
+from prescriptions.models import Patient
+from stores.models import Store
+
+Ask = Callable[..., list[dict[str, Any]]]
+KINDS = {
+    "medication", "stock", "equivalents", "interactions", "prescriptions", "identity", "confirm", "handoff", "sources",
+}  # fmt: skip
+
+
+@pytest.fixture
+def ask(demo_committed: None) -> Ask:
+    """Ask in a new conversation of the offline model and return the answer's cards."""
+
+    def asked(text: str, patient: str = "") -> list[dict[str, Any]]:
+        conversation, _ = events.conversation_begin(language="en")
+        if patient:
+            person = Patient.objects.get(mrn=patient)
+            Conversation.objects.filter(pk=conversation.pk).update(patient=person, verified_at=timezone.now())
+        runs.message_accept(
+            conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
+        )
+        answer_next(conversation.pk)
+        answer = Event.objects.get(conversation=conversation, payload__role="assistant").payload
+        assert {card["kind"] for card in answer["cards"]} <= KINDS
+        for text in _texts(answer["cards"]):
+            assert "://" not in text and "<" not in text
+        return list(answer["cards"])
+
+    return asked
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+
+
+def _bare(text: str) -> str:
+    return re.sub("[\u2066-\u2069]", "", text)
+
+
+def test_medication_with_its_facts_and_dated_source(ask: Ask) -> None:
+    [card] = ask("Tell me about Ibuprofen")
+    data = card["data"]
+    assert (card["kind"], data["title"], data["rx"]) == ("medication", "Ibuprofen", False)
+    rows = dict(data["rows"])
+    assert rows["Strength"] == "200 mg"
+    assert rows["Form"] == "Tablet"
+    assert rows["Pack"] == "20 tablets"
+    assert rows["Price on file"] == "₪24.90"
+    assert re.fullmatch(r"Source: Product leaflet .*, updated \d\d\.\d\d\.\d{4}", data["source"])
+
+
+def test_medication_without_a_price_says_none_and_is_tagged_rx(ask: Ask) -> None:
+    [card] = ask("ספרו לי על אמוקסיצילין")
+    data = card["data"]
+    assert (data["tag"], data["rx"]) == ("במרשם", True)
+    assert "מחיר רשום" not in dict(data["rows"])
+    assert _bare(dict(data["rows"])["אריזה"]) == "20 קפסולות"
+
+
+def test_branches_carry_hours_phone_and_coordinates(ask: Ask) -> None:
+    [card, _] = ask("Do you have Advil in Jaffa?")
+    rows = card["data"]["stores"]
+    assert [row["name"] for row in rows] == ["Florentin, Tel Aviv", "Ramat Aviv, Tel Aviv"]  # nearest first
+    assert rows[0]["place"] == {"lat": 32.056, "lng": 34.769}
+    assert rows[0]["phone"] == "03-555-0103"
+    assert rows[0]["km"] == "1.2 km"
+    assert (rows[0]["stock"], rows[0]["level"]) == ("Limited quantity: 3 units", "low")
+    assert re.match(r"Open now|Closed now", rows[0]["hours"])
+    assert rows[0]["open"] is rows[0]["hours"].startswith("Open")
+    assert "not reserved" in card["data"]["note"]
+    assert set(card["data"]["words"]) == {"call", "map", "window"}
+
+
+def test_no_kilometres_unless_somebody_said_from_where(ask: Ask) -> None:
+    [card] = ask("Which branches have Advil?")
+    assert card["data"]["stores"]
+    assert all(not row["km"] for row in card["data"]["stores"])
+
+
+def test_online_store_is_nowhere_on_the_map(ask: Ask) -> None:
+    [card] = ask("Is Cetirizine in stock?")
+    [row] = card["data"]["stores"]
+    assert (row["name"], row["stock"], row["level"]) == ("Online store", "200 units", "ok")
+    assert "place" not in row
+    assert not row["hours"] and not row["today"]
+
+
+@pytest.mark.parametrize("question", ["Do you have oxycodone in Dizengoff?", "Do you have diazepam?"])
+def test_controlled_medicine_has_no_quantity_on_any_card(ask: Ask, question: str) -> None:
+    assert not [text for text in _texts(ask(question)) if re.search(r"\d+ unit", text)]
+
+
+def test_list_of_products_asks_the_branch_about_a_controlled_one(ask: Ask) -> None:
+    Medication.objects.filter(name_en="Nurofen").update(schedule="III")
+    [card] = ask("Which pain relievers do you have?")
+    found = {row["name"].split(",")[0]: row for row in card["data"]["products"]}
+    assert (found["Nurofen"]["stock"], found["Nurofen"]["level"]) == ("Contact the branch", "ask")
+    assert found["Ibuprofen"]["rx"] is False
+
+
+def test_equivalents_come_with_the_whole_disclosure_and_unranked_tags(ask: Ask) -> None:
+    [card] = ask("Do you have PainAway?")
+    assert card["kind"] == "equivalents"
+    assert "Possible differences: price, inactive ingredients, packaging." in card["data"]["note"]
+    assert all(row["tag"] and row["stock"] for row in card["data"]["products"])
+
+
+def test_nothing_is_listed_in_place_of_what_a_pharmacist_decides(ask: Ask) -> None:
+    Medication.objects.filter(name_en__in=["PainAway", "IbuTabs"]).update(substitution="pharmacist_only")
+    assert ask("Is there a substitute for PainAway?") == []
+    [card] = ask("Is there a substitute for Nurofen?")
+    assert [row["name"].split(",")[0] for row in card["data"]["products"]] == ["Ibuprofen"]
+
+
+def test_interactions_say_the_level_and_our_sentence(ask: Ask) -> None:
+    [card] = [card for card in ask("Can I take warfarin with ibuprofen?") if card["kind"] == "interactions"]
+    [pair] = card["data"]["pairs"]
+    assert pair["names"] == ["Warfarin", "Ibuprofen"]
+    assert (pair["level"], pair["label"]) == ("avoid", "Not to be taken together")
+    assert "cannot be taken together" in pair["text"]
+
+
+def test_prescriptions_say_what_is_left_and_when(ask: Ask) -> None:
+    [card] = ask("What prescriptions do I have?", patient="10000101")
+    rows = card["data"]["prescriptions"]
+    assert {row["name"] for row in rows} == {"Amoxicillin", "Metformin"}
+    assert all(row["can_refill"] and row["refill"] == "Can be refilled" for row in rows)
+    assert dict(rows[0]["rows"]).keys() == {"Last filled", "Valid until"}
+    assert all(re.fullmatch(r"\d\d\.\d\d\.\d{4}", day) for _, day in rows[0]["rows"])
+
+
+@pytest.mark.parametrize(
+    ("row", "facts", "verdict"),
+    [
+        ({"can_refill": True, "status": "active"}, {}, "yes"),
+        ({"can_refill": True, "status": "active"}, {"status_known": False}, "staff"),
+        ({"can_refill": True, "status": "active"}, {"schedule": "II"}, "controlled"),
+        ({"can_refill": True, "status": "active"}, {"refill_pending": True}, "pending"),
+        ({"can_refill": False, "status": "active"}, {}, "none_left"),
+        ({"can_refill": False, "status": "expired"}, {}, "expired"),
+        ({"can_refill": False, "status": "completed"}, {}, "completed"),
+    ],
+)
+def test_refill_verdicts(row: dict[str, Any], facts: dict[str, Any], verdict: str) -> None:
+    assert cards.refill_verdict(row, facts) == verdict
+
+
+def test_handoff_says_its_number_and_why(ask: Ask) -> None:
+    [card] = ask("I want to talk to a person please")
+    assert re.fullmatch(r"Request H-\d+", card["data"]["title"])
+    assert dict(card["data"]["rows"]) == {
+        "Status": "Waiting for our staff",
+        "Reason": "You asked for a person",
+    }
+
+
+def test_identity_card_tells_nothing_about_the_account(ask: Ask) -> None:
+    known = ask("What prescriptions do I have? My e-mail is david.cohen@example.com")
+    unknown = ask("What prescriptions do I have? My e-mail is nobody@example.com")
+    assert known == unknown
+    assert known[0]["kind"] == "identity"
+
+
+def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> None:
+    Store.objects.filter(pk=103).update(lat=32.0561234567, lng=-34.7690001)
+    StockLevel.objects.filter(store_id=103, medication_id=1).update(quantity=3)
+    [card, _] = ask("Do you have Advil in Jaffa?")  # an answer with a loose number would have been withheld
+    places = [row["place"] for row in card["data"]["stores"]]
+    assert {"lat": 32.0561234567, "lng": -34.7690001} in places
+    evidence = ToolCall.objects.get(name="check_stock").evidence["numbers"]
+    shown = "\n".join(str(abs(number)) for place in places for number in place.values())
+    assert ungrounded_numbers(shown, evidence=[evidence]) == []
+    assert ungrounded_numbers("32.999", evidence=[evidence]) == ["32.999"]
+
+
+@pytest.mark.parametrize(
+    ("opens", "language", "words"),
+    [
+        ("2026-06-03T16:00:00+03:00", "en", "Closed now, opens at 16:00"),
+        ("2026-06-07T08:00:00+03:00", "en", "Closed now, opens Sunday at 08:00"),
+        ("2026-06-07T08:00:00+03:00", "he", "סגור עכשיו, ייפתח ביום ראשון ב-08:00"),
+        (None, "en", "Closed now"),
+    ],
+)
+def test_closed_branch_says_when_it_opens(opens: str | None, language: Any, words: str) -> None:
+    now = datetime.fromisoformat("2026-06-03T14:00:00+03:00")
+    view = View(Turn("", language, {}, now), language)
+    store = {"label_en": "Jaffa", "label_he": "יפו", "quantity": 5, "open_now": False, "opens_at": opens}
+    facts = {"label_en": "Advil", "label_he": "אדוויל", "rx": False}
+    [row] = cards.stock_card(view, facts, [{**store, "hours_today": []}])["data"]["stores"]
+    assert _bare(row["hours"]) == words
+    assert row["today"] == ("Closed today" if language == "en" else "סגור היום")

@@ -1,0 +1,376 @@
+"""The fact cards in Chromium: every kind and state, links from numbers alone, markup as text, mixed directions, axe."""
+
+import copy
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from browser.bidi_samples import BIDI
+from browser.card_samples import PAYLOADS, cards
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+SMALL_LINKS = """
+[...document.querySelectorAll(".chat-card :is(a, button)")].filter((element) => {
+  const box = element.getBoundingClientRect();
+  return box.width < 44 || box.height < 44;
+}).map((element) => element.outerHTML)
+"""
+OUTSIDE = """
+[...document.querySelectorAll(".chat-card *")].filter((element) => {
+  if (element.closest(".chat-hidden")) return false;
+  const card = element.closest(".chat-card").getBoundingClientRect(), box = element.getBoundingClientRect();
+  return box.width && (box.left < card.left - 1 || box.right > card.right + 1);
+}).map((element) => element.outerHTML)
+"""
+
+
+def show(chat: Any, server: Any, lang: str, some: list[Any], text: str = "Here.") -> Any:
+    """A message with these cards on a page of this language."""
+    chat.open(lang)
+    server.send(**server.say(1, text, lang=lang, cards=some))
+    expect(chat.answers).to_have_count(1)
+    return chat.answers.first
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_every_card_fits_the_narrowest_screen(new_chat: Any, make_server: Any, lang: str) -> None:
+    chat = new_chat(320, 640)
+    show(chat, make_server(chat.page), lang, cards(lang))
+    assert chat.page.evaluate("document.documentElement.scrollWidth") <= 320
+    assert chat.page.evaluate("document.querySelector('.chat-log').scrollWidth") <= 320
+    assert chat.page.evaluate(OUTSIDE) == []
+    assert chat.page.evaluate(SMALL_LINKS) == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_every_card_is_accessible_and_fits(
+    new_chat: Any, make_server: Any, lang: str, scheme: str, width: int
+) -> None:
+    chat = new_chat(width, 844, color_scheme=scheme)
+    server = make_server(chat.page)
+    show(chat, server, lang, cards(lang))
+    expect(chat.page.locator(".chat-card")).to_have_count(len(cards(lang)))
+    found = Axe().run(chat.page, options=AXE)
+    assert found.violations_count == 0, found.generate_report()
+    assert chat.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert chat.page.evaluate("document.querySelector('.chat-log').scrollWidth") <= width
+    assert chat.page.evaluate(OUTSIDE) == []
+    assert chat.page.evaluate(SMALL_LINKS) == []
+
+
+def test_forced_colours_keep_icons_and_edges(new_chat: Any, make_server: Any) -> None:
+    chat = new_chat(390, 844, forced_colors="active")
+    show(chat, make_server(chat.page), "he", cards("he"))
+    assert Axe().run(chat.page, options=AXE).violations_count == 0
+    edges = "[...document.querySelectorAll('.chat-link, .chat-tag')].map((e) => getComputedStyle(e).borderTopWidth)"
+    assert set(chat.page.evaluate(edges)) == {"1px"}
+    fills = "[...document.querySelectorAll('.chat-card svg')].filter((e) => getComputedStyle(e).fill !== getComputedStyle(e).color).length"
+    assert chat.page.evaluate(fills) == 0
+
+
+def test_every_state_has_words_and_an_icon_of_its_own(chat: Any, server: Any) -> None:
+    answer = show(chat, server, "en", cards("en"))
+    tags = answer.locator(".chat-tag")
+    shapes = {
+        (tag.inner_text(), tag.locator("path").get_attribute("d"))
+        for tag in [tags.nth(n) for n in range(tags.count())]
+    }
+    assert len(shapes) == len({text for text, _ in shapes}) == len({shape for _, shape in shapes}) == 2
+    levels = answer.locator(".chat-card-interactions .chat-mark-line")
+    expect(levels).to_have_text(["Not to be taken together", "Caution", "Same active ingredient"])
+    drawn = {levels.nth(n).locator("path").get_attribute("d") for n in range(3)}
+    assert len(drawn) == 3
+
+
+def test_table_has_a_caption_and_headers(chat: Any, server: Any) -> None:
+    show(chat, server, "en", cards("en"))
+    table = chat.page.get_by_role("table", name="Equivalents of PainAway")
+    expect(table.get_by_role("columnheader")).to_have_text(["Product", "In stock"])
+    row = table.get_by_role("row", name="Sulfamethoxazole")
+    expect(row.get_by_role("rowheader")).to_contain_text("Rx – prescription")
+    expect(row.get_by_role("cell")).to_have_text("158 units")
+
+
+def test_links_are_made_from_numbers(chat: Any, server: Any) -> None:
+    answer = show(chat, server, "en", cards("en"))
+    place = answer.get_by_role("link", name="Map Ramat Aviv, Tel Aviv, opens in a new window").first
+    expect(place).to_have_attribute("href", "https://www.google.com/maps/search/?api=1&query=32.113,34.804")
+    expect(place).to_have_attribute("target", "_blank")
+    expect(place).to_have_attribute("rel", "noopener noreferrer")
+    phone = answer.get_by_role("link", name="Call Ramat Aviv, Tel Aviv 03-555-0101").first
+    expect(phone).to_have_attribute("href", "tel:035550101")
+    expect(phone.locator("bdi")).to_have_attribute("dir", "ltr")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"place": {"lat": "32.1", "lng": "34.8"}},
+        {"place": {"lat": 132.1, "lng": 34.8}},
+        {"place": {"lat": 32.1}},
+        {"place": "https://evil.example/"},
+        {"place": {"url": "https://evil.example/", "lat": None, "lng": None}},
+        {"place": [32.1, 34.8]},
+        {"place": None},
+    ],
+)
+def test_no_map_without_two_numbers(chat: Any, server: Any, change: dict[str, Any]) -> None:
+    store = {"name": "Jaffa", "phone": "javascript:alert(1)", **change}
+    answer = show(chat, server, "en", [{"kind": "stock", "data": {"title": "Stock", "stores": [store]}}])
+    expect(answer.locator(".chat-card")).to_contain_text("Jaffa")
+    expect(answer.locator(".chat-card a")).to_have_count(0)
+    expect(answer.locator(".chat-card")).to_contain_text("javascript:alert(1)")  # no number: text
+
+
+@pytest.mark.parametrize(
+    ("phone", "href"),
+    [("+972 3-555-0104", "tel:+97235550104"), ("*2345", "tel:*2345"), ("(03) 555.0104", "tel:035550104")],
+)
+def test_phone_of_any_writing_is_called(chat: Any, server: Any, phone: str, href: str) -> None:
+    store = {"name": "Jaffa", "phone": phone}
+    answer = show(chat, server, "en", [{"kind": "stock", "data": {"title": "Stock", "stores": [store]}}])
+    expect(answer.locator(".chat-card a")).to_have_attribute("href", href)
+    expect(answer.locator(".chat-card a bdi")).to_have_text(phone)
+
+
+def test_card_is_told_in_lines_of_text(chat: Any, server: Any) -> None:
+    chat.open()
+    lines = """async (samples) => {
+      const {cardLines} = await import("/static/chat/cards.js");
+      return samples.map((each) => cardLines(each));
+    }"""
+    told = chat.page.evaluate(lines, [*cards("en"), {"data": {"title": "T", "rows": [["a", "b"]]}}])
+    assert told[1][:4] == [
+        "Stock: Ibuprofen – Rx – prescription",
+        "Ramat Aviv, Tel Aviv – 12 units",
+        "8.0 km – Open now until 20:00",
+        "Today 08:00–13:00, 16:00–20:00",
+    ]
+    assert "Product – In stock" in told[3]
+    assert told[-1] == ["T", "a – b"]
+    assert all(line for each in told for line in each)
+
+
+def test_cards_of_earlier_versions_still_show(chat: Any, server: Any) -> None:
+    old = [
+        {
+            "kind": "interactions",
+            "data": {"title": "Interactions", "rows": [["Warfarin + Advil", "caution"]]},
+        },
+        {
+            "kind": "prescriptions",
+            "data": {"title": "Yours", "columns": ["Medicine", "Refills"], "rows": [["Metformin", 5]]},
+        },
+    ]
+    answer = show(chat, server, "en", old)
+    expect(answer.locator("dd")).to_have_text("caution")
+    expect(answer.get_by_role("row", name="Metformin").get_by_role("cell")).to_have_text("5")
+
+
+ODD: list[Any] = [
+    None,
+    7,
+    "card",
+    [],
+    {},
+    {"kind": "hologram", "data": {"title": "never"}},
+    {"kind": "constructor", "data": {"title": "never"}},
+    {"kind": "stock"},
+    {"kind": "stock", "data": None},
+    {"kind": "stock", "data": []},
+    {"kind": "stock", "data": {"stores": [None, 3, [], {}], "products": "x", "rows": 7, "words": 1}},
+    {"kind": "stock", "data": {"stores": {"name": "never"}}},
+    {"kind": ["stock"], "data": {"title": "never"}},
+    {"kind": "interactions", "data": {"pairs": [{"names": "never", "level": ["avoid"]}]}},
+    {"kind": "medication", "data": {"title": {"en": "never"}, "rows": [[{}, None]], "tag": {}, "rx": "yes"}},
+]
+
+
+def test_shape_that_is_unknown_is_no_card_and_no_error(chat: Any, server: Any) -> None:
+    answer = show(chat, server, "en", [*(odd for odd in ODD if isinstance(odd, dict)), cards("en")[0]])
+    expect(answer.locator(".chat-card-medication h4").last).to_have_text("Acamoli")
+    expect(answer).not_to_contain_text("never")
+    none = """async (odd) => {
+      const {card} = await import("/static/chat/cards.js");
+      return [undefined, ...odd].map((each) => card(each)).filter(Boolean).length;
+    }"""
+    assert chat.page.evaluate(none, ODD[:-1]) == 0
+
+
+def test_any_value_in_any_place_of_a_card_never_throws(chat: Any, server: Any) -> None:
+    chat.open()
+    made = chat.page.evaluate(
+        """async (samples) => {
+          const {card} = await import("/static/chat/cards.js");
+          const odd = [null, 0, -1, 1e99, "", "x", true, [], [null], [[]], {}, {length: 3}, {toString: 1}];
+          let made = 0;
+          const walk = (whole, holder) => {
+            for (const key of Object.keys(holder)) {
+              const kept = holder[key];
+              for (const value of odd) {
+                holder[key] = value;
+                card(whole);
+                made += 1;
+              }
+              holder[key] = kept;
+              if (kept && typeof kept === "object") walk(whole, kept);
+            }
+          };
+          for (const sample of samples) walk(sample, sample);
+          return made;
+        }""",
+        cards("he"),
+    )
+    assert made > 2_000
+
+
+# -- Markup ---------------------------------------------------------------------------------------------------
+def _filled(value: Any, payload: str) -> Any:
+    """A card with the payload as every text of it; names that only a program reads stay."""
+    if isinstance(value, dict):
+        return {
+            key: item if key in ("kind", "level", "state") else _filled(item, payload)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [_filled(item, payload) for item in value]
+    return payload if isinstance(value, str) else copy.copy(value)
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_markup_in_cards_and_messages_stays_text(chat: Any, server: Any, lang: str) -> None:
+    chat.open(lang)
+    before = chat.page.evaluate("document.querySelectorAll('script, link, style, iframe, base, meta').length")
+    for seq, payload in enumerate(PAYLOADS, 1):
+        some = [_filled(card, payload) for card in cards(lang)]
+        for card in some:  # the same as a value of the wrong kind
+            card["data"]["place"] = card["data"]["rx"] = payload
+        server.send(**server.say(seq, payload, lang=lang, cards=some))
+    expect(chat.answers).to_have_count(len(PAYLOADS))
+    for place, payload in enumerate(PAYLOADS):
+        answer = chat.answers.nth(place)
+        assert answer.locator(".chat-text").text_content() == payload
+        titles = answer.locator(".chat-card-title").all_text_contents()
+        assert titles == [payload] * len(cards(lang))
+        assert answer.locator(".chat-note").first.text_content() == payload
+    inside = "#chat :is(script, style, iframe, object, embed, img, form form, meta, base, video, audio, math)"
+    assert chat.page.locator(inside).count() == 0
+    assert (
+        chat.page.evaluate("document.querySelectorAll('script, link, style, iframe, base, meta').length")
+        == before
+    )
+    links = chat.page.evaluate("[...document.querySelectorAll('.chat-card a')].map((a) => a.href)")
+    assert set(links) == {"https://www.google.com/maps/search/?api=1&query=32.113,34.804"}
+    handlers = """[...document.querySelectorAll('#chat *')].flatMap((element) => element.getAttributeNames())
+      .filter((name) => name.startsWith('on') || name === 'style' || name === 'srcdoc')"""
+    assert chat.page.evaluate(handlers) == []
+    # `new_chat` fails on any dialog, console error, foreign request or blocked content.
+
+
+# -- Mixed directions -----------------------------------------------------------------------------------------
+SEEN_ORDER = """
+(pieces) => {
+  // Where each piece of the text is drawn, from left to right, and whether its letters run the right way.
+  const hosts = [...document.querySelectorAll(".chat-answer-under-test")];
+  return hosts.map((host) => {
+    host.style.whiteSpace = "nowrap";
+    const nodes = [];
+    const walker = document.createTreeWalker(host, NodeFilter.SHOW_TEXT);
+    let whole = "";
+    while (walker.nextNode()) { nodes.push([whole.length, walker.currentNode]); whole += walker.currentNode.data; }
+    const box = (at) => {
+      const [start, node] = nodes.findLast(([from]) => from <= at);
+      const range = document.createRange();
+      range.setStart(node, at - start);
+      range.setEnd(node, at - start + 1);
+      return range.getClientRects()[0];
+    };
+    const placed = pieces.map((piece) => {
+      const begin = whole.indexOf(piece);
+      const boxes = [...piece].map((_, n) => box(begin + n)).filter((each) => each && each.width > 0);
+      const middles = boxes.map((each) => (each.left + each.right) / 2);
+      const rising = middles.every((x, n) => !n || x > middles[n - 1]);
+      const falling = middles.every((x, n) => !n || x < middles[n - 1]);
+      const tops = new Set(boxes.map((each) => Math.round(each.top)));
+      return {piece, left: Math.min(...boxes.map((b) => b.left)), right: Math.max(...boxes.map((b) => b.right)), rising, falling, lines: tops.size};
+    });
+    return placed;
+  });
+}
+"""
+
+
+def _hebrew(text: str) -> bool:
+    return any("\u05d0" <= letter <= "\u05ea" for letter in text)
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_mixed_directions_are_drawn_in_reading_order(new_chat: Any, make_server: Any, lang: str) -> None:
+    chat = new_chat(1280, 900)
+    server = make_server(chat.page)
+    chat.open(lang)
+    samples = [sample for sample in BIDI if sample[0] == lang]
+    wrong = []
+    for seq, (_, text, pieces) in enumerate(samples, 1):
+        data = {"title": text, "rows": [["–", text]], "note": text}
+        server.send(**server.say(seq, text, lang=lang, cards=[{"kind": "medication", "data": data}]))
+        answer = chat.answers.nth(seq - 1)
+        expect(answer).to_be_visible()
+        answer.evaluate(
+            """(item) => {
+              document.querySelectorAll(".chat-answer-under-test").forEach((e) => e.classList.remove("chat-answer-under-test"));
+              item.querySelectorAll(".chat-text p, .chat-card-title bdi, dd > bdi, .chat-note").forEach((e) => {
+                if (!e.parentElement.closest(".chat-answer-under-test")) e.classList.add("chat-answer-under-test");
+              });
+            }"""
+        )
+        assert all(text.count(piece) == 1 for piece in pieces), text
+        seen = chat.page.evaluate(SEEN_ORDER, pieces)
+        assert len(seen) == 4
+        for place, placed in zip(("message", "title", "value", "note"), seen, strict=True):
+            apart = all(a["right"] <= b["left"] + 1 for a, b in pairwise(placed))
+            runs = all(each["falling"] if _hebrew(each["piece"]) else each["rising"] for each in placed)
+            if not apart or not runs or any(each["lines"] > 1 for each in placed):
+                drawn = " | ".join(e["piece"] for e in sorted(placed, key=lambda e: e["left"]))
+                wrong.append(f"{place}: {text!r} is drawn as {drawn}")
+    assert wrong == []
+    assert len(BIDI) >= 40
+
+
+# -- The real server ------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("lang", "question", "kind", "words"),
+    [
+        (
+            "en",
+            "Tell me about Ibuprofen",
+            "medication",
+            ["Ibuprofen", "OTC", "20 tablets", "Source:", "updated"],
+        ),
+        ("he", "ספרו לי על אקמולי", "medication", ["אקמולי", "ללא מרשם", "מקור"]),
+        ("en", "Do you have Advil in Jaffa?", "stock", ["Florentin", "km", "Today", "not reserved"]),
+        ("he", "יש לכם אקמול בפלורנטין?", "stock", ["פלורנטין", "מפה", "אינו שמור"]),
+        ("en", "Do you have PainAway?", "equivalents", ["IbuTabs", "Possible differences", "packaging"]),
+        (
+            "en",
+            "Can I take warfarin with ibuprofen?",
+            "interactions",
+            ["Not to be taken together", "Warfarin"],
+        ),
+        ("he", "אפשר לקחת וורפרין עם איבופרופן?", "interactions", ["אין ליטול יחד"]),
+    ],
+)
+def test_real_answer_has_its_card(
+    new_chat: Any, lang: str, question: str, kind: str, words: list[str]
+) -> None:
+    chat = new_chat(390, 844).open(lang)
+    card = chat.ask(question).locator(f".chat-card-{kind}")
+    for word in words:
+        expect(card.first).to_contain_text(word)
+    assert chat.page.evaluate(OUTSIDE) == []
+    assert chat.page.evaluate(SMALL_LINKS) == []
