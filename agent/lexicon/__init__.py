@@ -39,6 +39,7 @@ class _Element:
 
 
 _Phrase = tuple[_Element, ...]
+_Begun = tuple[frozenset[str], _Phrase]
 
 
 def _word(text: str) -> str:
@@ -94,7 +95,7 @@ class Sentence:
 
     words: list[str]
     asks: bool
-    _phrases: Mapping[str, tuple[_Phrase, ...]]
+    _concepts: Mapping[str, tuple[_Begun, ...]]
     _places: Mapping[str, set[int]]
     _known: dict[str, frozenset[Span]] = field(default_factory=dict)
 
@@ -103,8 +104,9 @@ class Sentence:
         if concept not in self._known:
             self._known[concept] = frozenset()  # a concept that refers to itself finds nothing
             found: set[Span] = set()
-            for phrase in self._phrases[concept]:
-                found |= self._phrase_spans(phrase)
+            for begins, phrase in self._concepts[concept]:
+                if not begins.isdisjoint(self._places):
+                    found |= self._phrase_spans(phrase)
             self._known[concept] = frozenset(found)
         return self._known[concept]
 
@@ -141,6 +143,7 @@ class Lexicon:
         for name in {name for element in elements for name in element.concepts}:
             if name not in self._phrases:
                 raise ValueError(f"the lexicon has no concept {name!r}")
+        self._concepts = self._begun()
         words = {word for element in elements for word in element.words}
         self._exact = {word[1:] for word in words if word.startswith("=")}
         self._whole = {word for word in words if not word.startswith("=") and not word.endswith("*")}
@@ -157,6 +160,28 @@ class Lexicon:
                 if len(word) >= typo_from:
                     for key in (word, *deletions(word)):
                         self._near[key].append(word)
+
+    def _begun(self) -> dict[str, tuple[_Begun, ...]]:
+        """Each phrase with the words that it can begin with: most phrases are out of the question at once."""
+        begins: dict[str, frozenset[str]] = dict.fromkeys(self._phrases, frozenset())
+
+        def of(phrase: _Phrase) -> frozenset[str]:
+            first = phrase[0]
+            return frozenset(first.words).union(
+                *(begins[concept] for concept in first.concepts), *(of(run) for run in first.runs)
+            )
+
+        while True:
+            wider = {
+                name: frozenset[str]().union(*(of(phrase) for phrase in phrases))
+                for name, phrases in self._phrases.items()
+            }
+            if wider == begins:
+                return {
+                    name: tuple((of(phrase), phrase) for phrase in phrases)
+                    for name, phrases in self._phrases.items()
+                }
+            begins = wider
 
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
@@ -181,7 +206,7 @@ class Lexicon:
         for place, word in enumerate(words):
             for key in self._keys(word):
                 places[key].add(place)
-        return Sentence(words, asks, self._phrases, places)
+        return Sentence(words, asks, self._concepts, places)
 
     def _keys(self, word: str) -> set[str]:
         """Return the lexicon's words that this word of a message may stand for."""
