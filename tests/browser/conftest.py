@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ import pytest
 from lines import Line
 from playwright.sync_api import (
     Browser,
+    BrowserContext,
     Dialog,
     Locator,
     Page,
@@ -51,6 +53,21 @@ def browser() -> Iterator[Browser]:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def storing_window(browser: Browser, tmp_path: Path) -> Callable[..., BrowserContext]:
+    """Opens a window in which frames of other sites can store something; in the others they cannot."""
+    preferences = tmp_path / "Default" / "Preferences"
+    preferences.parent.mkdir()
+    allowed = {"cookie_controls_mode": 0, "block_third_party_cookies": False}
+    preferences.write_text(json.dumps({"profile": allowed}))
+
+    def launch(**options: Any) -> BrowserContext:
+        kind = browser.browser_type
+        return kind.launch_persistent_context(tmp_path, executable_path=CHROMIUM, args=ARGUMENTS, **options)
+
+    return launch
 
 
 class ChatPage:

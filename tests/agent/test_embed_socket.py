@@ -1,0 +1,134 @@
+"""A frame's socket on the served site: what opens it, what does not, and that the way out cuts it off."""
+
+import asyncio
+import json
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.request import Request, urlopen
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+SITE = "pub_demo"  # of the demo data
+
+
+def ticket(server: Any) -> str:
+    request = Request(
+        f"{server.url}/embed/{SITE}/ticket/", data=b"", headers={"Origin": server.url}, method="POST"
+    )
+    with urlopen(request) as answer:
+        return str(json.load(answer)["ticket"])
+
+
+async def receive(socket: ClientConnection, kind: str) -> dict[str, Any]:
+    """The next frame of this kind."""
+    while True:
+        frame: dict[str, Any] = json.loads(await asyncio.wait_for(socket.recv(), 20))
+        if frame["type"] == kind:
+            return frame
+
+
+async def send(socket: ClientConnection, type: str, **fields: Any) -> None:
+    await socket.send(json.dumps({"v": 1, "type": type, **fields}))
+
+
+async def ask(socket: ClientConnection, text: str) -> str:
+    """Says something and returns the text of the answer."""
+    await send(socket, "message.send", client_msg_id=str(uuid.uuid4()), text=text)
+    while True:
+        said = await receive(socket, "message.completed")
+        if said["role"] == "assistant":
+            return str(said["text"])
+
+
+@asynccontextmanager
+async def opened(server: Any, **hello: Any) -> AsyncIterator[tuple[ClientConnection, dict[str, Any]]]:
+    """A socket whose hello was answered, with the answer."""
+    async with connect(server.ws_url, origin=server.url) as socket:
+        await send(socket, "hello", lang="en", **hello)
+        yield socket, await receive(socket, "hello.ok")
+
+
+async def refused(server: Any, **hello: Any) -> bool:
+    """Whether a hello is answered by "forbidden_origin" and the end of the socket."""
+    async with connect(server.ws_url, origin=server.url) as socket:
+        await send(socket, "hello", lang="en", **hello)
+        frame = json.loads(await asyncio.wait_for(socket.recv(), 20))
+        if frame["type"] != "error":
+            return False
+        assert frame["code"] == "forbidden_origin"
+        await asyncio.wait_for(socket.wait_closed(), 20)
+        assert socket.close_code == 4403
+        return True
+
+
+def test_a_frames_socket_needs_a_ticket_of_its_own_each_time(chat_server: Any) -> None:
+    async def run() -> None:
+        used = ticket(chat_server)
+        async with opened(chat_server, site=SITE, ticket=used) as (_, hello):
+            assert hello["identity"] == "elsewhere"
+            secret = hello["conversation"]
+        assert await refused(chat_server, site=SITE, ticket=used)
+        assert await refused(chat_server, site=SITE, ticket=used, conversation=secret)
+        assert await refused(chat_server, site=SITE)
+        assert await refused(chat_server, site="pub_nobody", ticket=ticket(chat_server))
+        fresh = {"site": SITE, "ticket": ticket(chat_server), "conversation": secret}
+        async with opened(chat_server, **fresh) as (_, hello):
+            assert hello["conversation"] == secret
+
+    asyncio.run(run())
+
+
+def test_a_secret_opens_nothing_in_another_place(chat_server: Any) -> None:
+    async def run() -> None:
+        async with opened(chat_server, site=SITE, ticket=ticket(chat_server)) as (_, hello):
+            framed = hello["conversation"]
+        async with opened(chat_server) as (_, hello):
+            assert hello["identity"] == "here"
+            own = hello["conversation"]
+        assert await refused(chat_server, conversation=framed)
+        assert await refused(chat_server, site=SITE, ticket=ticket(chat_server), conversation=own)
+
+    asyncio.run(run())
+
+
+def test_the_way_out_takes_the_talk_along_and_cuts_the_frame_off(chat_server: Any) -> None:
+    async def run() -> None:
+        async with opened(chat_server, site=SITE, ticket=ticket(chat_server)) as (frame, hello):
+            old = hello["conversation"]
+            assert "own site" in await ask(frame, "What prescriptions do I have?")
+            await send(frame, "handover.request")
+            url = (await receive(frame, "handover.ready"))["url"]
+            path, _, out = url.partition("#")
+            assert path.startswith("/continue/")
+            async with opened(chat_server, ticket=out) as (window, hello):
+                assert hello["identity"] == "here" and hello["conversation"] != old
+                assert [event["role"] for event in hello["events"]] == ["user", "assistant"]
+                assert "email" in (await receive(window, "message.completed"))["text"]
+                assert "sent a code" in await ask(window, "david.cohen@example.com")
+                heard = []
+                try:
+                    while True:
+                        heard.append(json.loads(await asyncio.wait_for(frame.recv(), 20)))
+                except ConnectionClosed:
+                    assert frame.close_code == 4410
+                assert not [
+                    event for event in heard if "text" in event or event["type"].startswith("identity")
+                ]
+            assert await refused(chat_server, ticket=out)
+            async with connect(chat_server.ws_url, origin=chat_server.url) as again:
+                await send(again, "hello", site=SITE, ticket=ticket(chat_server), conversation=old)
+                assert (await receive(again, "error"))["code"] == "unknown_conversation"
+
+    asyncio.run(run())
+
+
+def test_our_own_page_has_no_way_out(chat_server: Any) -> None:
+    async def run() -> None:
+        async with opened(chat_server) as (socket, _):
+            await send(socket, "handover.request")
+            assert (await receive(socket, "error"))["code"] == "forbidden_origin"
+
+    asyncio.run(run())
