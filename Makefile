@@ -18,7 +18,7 @@ export DEBUG ?= 1
 
 run: .venv/run
 	@$(BIN)/python manage.py migrate --verbosity 0
-	@$(BIN)/python manage.py load_demo --if-empty
+	@$(BIN)/python manage.py load_demo --if-empty --port $(PORT)
 	@$(BIN)/python manage.py welcome --port $(PORT)
 	@exec $(BIN)/python manage.py serve --port $(PORT)
 

@@ -28,8 +28,13 @@ REASONS: Final = frozenset(
 
 
 def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Starts proving who asks: a code to the contact on file (policy `otp`), or at once (policy `identifier`)."""
+    """Starts proving who asks: a code to the contact on file (policy `otp`), or at once (policy `identifier`).
+
+    Nothing is started inside a frame on a site that is not ours.
+    """
     conversation = run.conversation
+    if conversation.identity_elsewhere:
+        return {"verified": False, "elsewhere": True}
     identifier = str(arguments.get("identifier", ""))[:254]
     if settings.CHAT_IDENTITY == "identifier":
         try:

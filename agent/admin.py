@@ -1,17 +1,24 @@
-"""The staff's view of conversations with the tool calls of each answer, of tool calls, and of systems' keys."""
+"""The staff's view of conversations with the tool calls of each answer, of tool calls, systems' keys and sites."""
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest
 from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
+from unfold.widgets import UnfoldAdminTextareaWidget
 
-from agent.models import ApiKey, Conversation, Feedback, ToolCall
+from agent.embedding import OriginRefused, origin_clean
+from agent.models import ApiKey, ChatSite, Conversation, Feedback, ToolCall
 from prescriptions.admin import PatientData, ReadOnly
+from prescriptions.audit import audit_record
 
 
 @admin.register(Conversation)
@@ -104,3 +111,107 @@ class ApiKeyAdmin(ModelAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+ORIGIN_ERRORS = {
+    "form": _("Line %(line)d: write a whole origin and nothing behind it, like https://www.example.com"),
+    "scheme": _("Line %(line)d: only https is safe; http is for localhost and 127.0.0.1."),
+    "host": _(
+        "Line %(line)d: this is no full host name. Wildcards and addresses of machines are not allowed."
+    ),
+    "port": _("Line %(line)d: a port is a number from 1 to 65535."),
+}
+
+
+class OriginsField(forms.CharField):
+    """A list of origins, written one per line."""
+
+    widget = UnfoldAdminTextareaWidget
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(value) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        cleaned, wrong = [], []
+        for number, line in enumerate(str(value or "").splitlines(), start=1):
+            if not line.strip():
+                continue
+            try:
+                cleaned.append(origin_clean(line))
+            except OriginRefused as error:
+                wrong.append(ValidationError(ORIGIN_ERRORS[error.reason], params={"line": number}))
+        if wrong:
+            raise ValidationError(wrong)
+        return list(dict.fromkeys(cleaned))
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return super().has_changed(self.prepare_value(initial), data)
+
+
+class ChatSiteForm(forms.ModelForm[ChatSite]):
+    origins = OriginsField(
+        label=_("origins"),
+        help_text=_("One per line: the sites whose pages may show the chat, like https://www.example.com"),
+    )
+
+    class Meta:
+        model = ChatSite
+        fields = ["name", "origins", "first_party", "is_active"]
+
+
+@admin.register(ChatSite)
+class ChatSiteAdmin(ModelAdmin):
+    """Websites that show the chat in a frame; one that is over is switched off, since its conversations stay."""
+
+    form = ChatSiteForm
+    list_display = ["name", "public_id", "first_party", "is_active", "created_at"]
+    list_filter = ["is_active", "first_party"]
+    search_fields = ["name", "public_id"]
+    ordering = ["name"]
+    readonly_fields = ["public_id", "created_at", "snippet", "policy"]
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
+        own = ["name", "origins", "first_party", "is_active"]
+        return [*own, "snippet", "policy", "public_id", "created_at"] if obj else own
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
+        site = super().get_object(request, object_id, from_field)
+        if site is not None:
+            site.served_at = request.build_absolute_uri("/").rstrip("/")
+        return site
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    @admin.display(description=_("line for their pages"))
+    def snippet(self, site: Any) -> SafeString:
+        """The one line that shows the chat, with this installation's address."""
+        line = '<script src="{}{}" data-site="{}" data-locale="auto" async></script>'
+        return _code(line.format(site.served_at, reverse("loader"), site.public_id))
+
+    @admin.display(description=_("for their content policy"))
+    def policy(self, site: Any) -> SafeString:
+        """What a site with a content policy of its own adds to it."""
+        return _code(f"script-src {site.served_at}; frame-src {site.served_at}")
+
+    def log_addition(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        _record(request, obj, "chatsite_added")
+        return super().log_addition(request, obj, message)
+
+    def log_change(self, request: HttpRequest, obj: Any, message: Any) -> Any:
+        _record(request, obj, "chatsite_changed")
+        return super().log_change(request, obj, message)
+
+
+def _code(text: str) -> SafeString:
+    return format_html('<code dir="ltr">{}</code>', text)
+
+
+def _record(request: HttpRequest, site: ChatSite, what: str) -> None:
+    detail = {
+        "site": site.pk,
+        "origins": [origin[:100] for origin in site.origins],
+        "first_party": site.first_party,
+        "active": site.is_active,
+    }
+    audit_record(who=f"user:{request.user.pk}", what=what, where="admin", detail=detail)

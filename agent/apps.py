@@ -9,6 +9,7 @@ class AgentConfig(AppConfig):
     verbose_name = _("Assistant")
 
     def ready(self) -> None:
+        from agent import checks  # noqa: F401  (registering is its import's effect)
         from agent.handoff_news import on_handoff_closed
         from prescriptions.signals import handoff_closed
 

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db.models import F
 from django.utils import timezone
 
-from agent.models import Conversation, Event, Run
+from agent.models import ChatSite, Conversation, Event, Run
 from pharmacy_site.lib.errors import PharmacyError
 
 
@@ -25,10 +25,11 @@ def secret_hash(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def conversation_begin(*, language: str) -> tuple[Conversation, str]:
-    """A new conversation and its secret, which is given to the customer and stored nowhere."""
+def conversation_begin(*, language: str, site: ChatSite | None = None) -> tuple[Conversation, str]:
+    """A new conversation, perhaps in a site's frame, and its secret, which is given to the customer and stored nowhere."""
     secret = secrets.token_urlsafe(32)
-    return Conversation.objects.create(secret_hash=secret_hash(secret), language=language), secret
+    begun = Conversation.objects.create(secret_hash=secret_hash(secret), language=language, site=site)
+    return begun, secret
 
 
 def conversation_find(secret: str) -> Conversation | None:

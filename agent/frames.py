@@ -78,7 +78,9 @@ def text(frame: Mapping[str, Any], name: str, most: int) -> str:
 def short(frame: Mapping[str, Any], name: str) -> str | None:
     """A secret or an id of at most 200 characters, if there is one. Raises BadFrame."""
     value = frame.get(name)
-    if value is not None and (not isinstance(value, str) or not 0 < len(value) <= MAX_SECRET):
+    if value is None:
+        return None
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_SECRET or not value.isascii():
         raise BadFrame
     return value
 

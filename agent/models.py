@@ -84,6 +84,11 @@ class Conversation(models.Model):
     def __str__(self) -> str:
         return str(self.id)[:8]
 
+    @property
+    def identity_elsewhere(self) -> bool:
+        """Whether nobody can prove here who they are: the chat is in a frame on a site that is not ours."""
+        return self.site is not None and not self.site.first_party
+
 
 class Run(models.Model):
     """The work of answering one accepted message; a row first, so that no crash can lose it."""

@@ -13,17 +13,24 @@ from agent.events import conversation_find
 from prescriptions import notifications
 
 
+def language_chosen(request: HttpRequest) -> str | None:
+    """The language that `?lang=` asks for, from here on in force; None when it names none of ours."""
+    chosen = request.GET.get("lang")
+    if chosen not in dict(settings.LANGUAGES):
+        return None
+    translation.activate(chosen)
+    request.LANGUAGE_CODE = chosen
+    return chosen
+
+
 @require_safe
 def demo(request: HttpRequest) -> HttpResponse:
     """The pharmacy's page with the chat; `?lang=en|he` chooses the language, which a cookie remembers."""
-    chosen = request.GET.get("lang")
-    if chosen in dict(settings.LANGUAGES):
-        translation.activate(chosen)
-        request.LANGUAGE_CODE = chosen
+    chosen = language_chosen(request)
     response = render(
         request, "demo.html", {"debug": settings.DEBUG, "emergency": settings.EMERGENCY_MEDICAL}
     )
-    if chosen == request.LANGUAGE_CODE:
+    if chosen:
         response.set_cookie(
             settings.LANGUAGE_COOKIE_NAME,
             chosen,

@@ -394,6 +394,12 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Please enter the 6-digit code that was sent, or give your email or phone number again for a new one.",
         "נא להקליד את הקוד בן 6 הספרות שנשלח, או לכתוב שוב דוא״ל או טלפון כדי לקבל קוד חדש.",
     ),
+    "identity_elsewhere": (
+        "To keep your details private, prescriptions are shown only on the pharmacy's own site. You can go on there in a "
+        "new window; this conversation comes with you.",
+        "כדי לשמור על פרטיותכם, מרשמים מוצגים רק באתר של בית המרקחת. אפשר להמשיך שם בחלון חדש, והשיחה תעבור אתכם.",
+    ),
+    "card_elsewhere": ("Continue on the pharmacy's own site", "המשך באתר של בית המרקחת"),
     "verified": ("Thank you, that's confirmed.", "תודה, האימות הושלם."),
     "no_account": (
         "I couldn't find an account with that email/phone. Please verify your information.",

@@ -1,13 +1,14 @@
 """Who may open a socket: the Origin allow-list and the limits per address."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.core.cache import cache
+from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
 
 log = logging.getLogger(__name__)
@@ -20,12 +21,17 @@ def _header(scope: Mapping[str, Any], name: bytes) -> list[str]:
 
 def origin_allowed(scope: Mapping[str, Any]) -> bool:
     """Whether the page that opens this socket is ours or on the allow-list; a missing Origin is refused."""
-    origins = _header(scope, b"origin")
+    origins, hosts = _header(scope, b"origin"), _header(scope, b"host")
     if len(origins) != 1:
         return False
-    origin = origins[0].lower()
-    if origin in {allowed.lower().rstrip("/") for allowed in settings.CHAT_ALLOWED_ORIGINS}:
+    if origins[0].lower() in {allowed.lower().rstrip("/") for allowed in settings.CHAT_ALLOWED_ORIGINS}:
         return True
+    return len(hosts) == 1 and origin_is_ours(origins[0], hosts[0])
+
+
+def origin_is_ours(origin: str, host: str) -> bool:
+    """Whether an Origin header names the very site that was asked for by this Host header."""
+    origin = origin.lower()
     try:
         parts = urlsplit(origin)
         scheme, domain, port = parts.scheme, parts.hostname, parts.port
@@ -36,10 +42,7 @@ def origin_allowed(scope: Mapping[str, Any]) -> bool:
     domain = f"[{domain}]" if ":" in domain else domain
     if origin not in (f"{scheme}://{domain}", f"{scheme}://{domain}:{port}"):
         return False  # user names, paths, and brackets with something behind them
-    hosts = _header(scope, b"host")
-    if len(hosts) != 1:
-        return False
-    host, host_port = split_domain_port(hosts[0].lower())
+    host, host_port = split_domain_port(host.lower())
     if not host or not validate_host(host, settings.ALLOWED_HOSTS):
         return False
     default = "443" if scheme == "https" else "80"
@@ -48,22 +51,33 @@ def origin_allowed(scope: Mapping[str, Any]) -> bool:
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """The client's network address; behind proxies, the one that the outermost trusted proxy saw."""
+    """A socket's network address; behind proxies, the one that the outermost trusted proxy saw."""
+    client = scope.get("client") or ("unknown",)
+    return _seen(str(client[0]), _header(scope, b"x-forwarded-for"))
+
+
+def request_address(request: HttpRequest) -> str:
+    """A request's network address: the same as that of a socket of the same client."""
+    forwarded = request.META.get("HTTP_X_FORWARDED_FOR")
+    return _seen(request.META.get("REMOTE_ADDR") or "unknown", [forwarded] if forwarded else [])
+
+
+def _seen(client: str, forwarded: Sequence[str]) -> str:
     if settings.TRUSTED_PROXIES:
-        hops = [hop.strip() for value in _header(scope, b"x-forwarded-for") for hop in value.split(",")]
+        hops = [hop.strip() for value in forwarded for hop in value.split(",")]
         if len(hops) >= settings.TRUSTED_PROXIES:
             return hops[-settings.TRUSTED_PROXIES][:64]
-    client = scope.get("client") or ("unknown",)
-    return str(client[0])
+    return client
 
 
 async def socket_admitted(address: str) -> bool:
     """Counts a new socket of an address; False when it has opened too many within a minute."""
-    return await sync_to_async(_admitted, thread_sensitive=False)(address)
+    return await sync_to_async(address_admitted, thread_sensitive=False)("sockets", address)
 
 
-def _admitted(address: str) -> bool:
-    key = f"sockets:{address}"
+def address_admitted(what: str, address: str) -> bool:
+    """Counts what an address asks for ("sockets", "tickets"); False beyond the limit of a minute."""
+    key = f"{what}:{address}"
     try:
         cache.add(key, 0, 60)
         return bool(cache.incr(key) <= settings.CHAT_SOCKETS_PER_MINUTE)

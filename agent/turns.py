@@ -54,7 +54,9 @@ class Work:
 
 def work_load(run: Run) -> Work:
     """Reads what answering a claimed run needs. Raises ConversationGone."""
-    conversation = Conversation.objects.select_related("patient").filter(pk=run.conversation_id).first()
+    conversation = (
+        Conversation.objects.select_related("patient", "site").filter(pk=run.conversation_id).first()
+    )
     if conversation is None:
         raise events.ConversationGone
     run.conversation = conversation
@@ -72,6 +74,7 @@ def work_load(run: Run) -> Work:
         now=timezone.localtime(),
         conversation_language=kept,
         identity_policy=settings.CHAT_IDENTITY,
+        identity_elsewhere=conversation.identity_elsewhere,
         challenge_open=waits,
         code=run.input.get("code", {}),
         location=(conversation.latitude, conversation.longitude)
@@ -83,8 +86,8 @@ def work_load(run: Run) -> Work:
 
 
 def verified_patient(conversation: Conversation) -> Patient | None:
-    """Who was verified in this conversation, while the proof holds."""
-    if conversation.patient is None or conversation.verified_at is None:
+    """Who was verified in this conversation, while the proof holds; nobody on a site that is not ours."""
+    if conversation.patient is None or conversation.verified_at is None or conversation.identity_elsewhere:
         return None
     if timezone.now() > conversation.verified_at + timedelta(seconds=settings.IDENTITY_MAX):
         return None
@@ -93,7 +96,7 @@ def verified_patient(conversation: Conversation) -> Patient | None:
 
 def verified_now(conversation_id: UUID) -> Patient | None:
     """Who is verified, read anew."""
-    return verified_patient(Conversation.objects.select_related("patient").get(pk=conversation_id))
+    return verified_patient(Conversation.objects.select_related("patient", "site").get(pk=conversation_id))
 
 
 def turn_of(turn: Turn, patient: Patient | None) -> Turn:

@@ -1,4 +1,7 @@
-"""Which content policy a page gets: the admin's theme needs `eval`, every other page is strict."""
+"""Which content policy a page gets: the admin's theme needs `eval`, every other page is strict.
+
+What other sites may load or frame (`agent/embed_pages.py`) says so itself; everything else stays with us.
+"""
 
 from collections.abc import Awaitable, Callable
 from typing import cast
@@ -39,4 +42,5 @@ class PagePolicy:
                 response._csp_replace = directives  # type: ignore[attr-defined]
         if request.path.startswith(("/admin/", "/demo/inbox/")):
             response.headers["Cache-Control"] = "no-store"
+        response.headers.setdefault("Cross-Origin-Resource-Policy", "same-origin")
         return response

@@ -1,7 +1,7 @@
 """The groups of staff and what each may do; every `migrate` brings the groups to this table.
 
-Only the clinical groups and the auditor see patients. An administrator manages accounts and stores, no
-patients.
+Only the clinical groups and the auditor see patients. An administrator manages accounts, stores and embedding
+sites, no patients.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,13 +68,15 @@ ROLES: Final[Mapping[str, set[str]]] = {
             "prescriptions.auditevent",
             "auth.user",
             "auth.group",
+            "agent.chatsite",
         ],
     ),
     "administrator": _EVERYBODY
     | _allow(_ALL, _STORES)
     | _allow(["view", "add", "change"], ["auth.user"])
     | _allow(["view"], ["auth.group"])
-    | _allow(_ALL, ["agent.apikey"]),
+    | _allow(_ALL, ["agent.apikey"])
+    | _allow(["view", "add", "change"], ["agent.chatsite"]),
 }
 
 

@@ -47,6 +47,9 @@ class Turn:
     refused: str = ""
     identifier: str | None = None
     identity_policy: str = "otp"
+    identity_elsewhere: bool = (
+        False  # nobody is identified in this frame: the chat goes on in our own window first
+    )
     challenge_open: bool = False
     code: Mapping[str, Any] = field(default_factory=dict)
     location: tuple[float, float] | None = None

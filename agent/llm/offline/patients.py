@@ -12,6 +12,8 @@ from agent.wording import apart
 
 def ask_identifier(view: View, frame: Frame) -> Part:
     """Asks whose prescriptions; the question waits in the conversation."""
+    if view.turn.identity_elsewhere:
+        return _elsewhere(view, frame)
     key = "ask_identifier_other" if frame.details.get("other_person") else "ask_identifier"
     if view.turn.identity_policy != "otp" and key == "ask_identifier":
         key = "ask_identifier_plain"
@@ -26,9 +28,22 @@ def ask_identifier(view: View, frame: Frame) -> Part:
     )
 
 
+def _elsewhere(view: View, frame: Frame) -> Part:
+    """On a site that is not ours: the way to a window of our own, where the question is taken up again."""
+    data = {"title": view.say("card_elsewhere"), "action": "continue"}
+    return Part(
+        view.say("identity_elsewhere"),
+        cards=[{"kind": "identity", "data": data}],
+        suggestions=[view.say("chip_person")],
+        state={"waiting": frame.kept(), "pending": {"kind": "identifier", "frame": frame.kept()}},
+    )
+
+
 def identify(view: View, frame: Frame) -> Plan:
     """An identifier was given: prove it, and go on with what was asked once it is proven."""
     waiting = Frame.again(frame.details["waiting"])
+    if view.turn.identity_elsewhere:
+        return _elsewhere(view, waiting)
     identifier = str(frame.details["identifier"])
     [result] = yield [Step("identity.code", {"identifier": identifier})]
     if result.result.get("verified"):
@@ -305,6 +320,8 @@ def renew_doctor(view: View, frame: Frame) -> Plan:
 def resend(view: View, frame: Frame) -> Plan:
     """Another code: the contact is asked for again, since it is kept nowhere."""
     yield from ()
+    if view.turn.identity_elsewhere:
+        return _elsewhere(view, Frame("prescriptions", 0.9))
     return Part(view.say("code_waiting"), suggestions=[view.say("chip_person")])
 
 

@@ -1,4 +1,7 @@
-"""`manage.py load_demo`: stores, medications, stock, patients and staff, with dates counted from today."""
+"""`manage.py load_demo`: stores, medications, stock, patients, staff and a shop that embeds the chat.
+
+Dates are counted from today.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import transaction
 
+import agent.demo
 import inventory.demo
 import prescriptions.demo
 import stores.demo
@@ -24,8 +28,12 @@ class Command(BaseCommand):
             "--folder", type=Path, default=settings.BASE_DIR / "fixtures", help="where the YAML is"
         )
 
+        parser.add_argument("--port", type=int, default=8000, help="where the demo shop is served")
+
     def handle(self, *args: Any, **options: Any) -> None:
         if options["if_empty"] and Store.objects.exists():
+            if settings.DEBUG:
+                agent.demo.load(options["port"])  # the port may be another one today
             self._print_logins(prescriptions.demo.logins())
             return
         folder: Path = options["folder"]
@@ -33,6 +41,7 @@ class Command(BaseCommand):
             stores.demo.load(folder)
             inventory.demo.load(folder)
             loaded = prescriptions.demo.load(folder)
+            agent.demo.load(options["port"])
         self.stdout.write(f"Demo data: {loaded.patients} patients, {loaded.prescriptions} prescriptions.")
         self._print_logins(loaded.logins)
 
