@@ -9,9 +9,8 @@ export class Answers {
   #resumed = null; // the run that goes on after a reconnection
 
   /**
-   * @param {(parts: Node[]) => HTMLElement} options.place puts an item with these parts into the transcript
-   * @param {() => void} options.grown an answer takes more room now
-   * @param {(busy: boolean) => void} options.busy whether any answer is in the making
+   * `place(parts)` puts an item into the transcript and returns it; `grown()` is called when one takes more room,
+   * `busy(yes)` when the first answer begins and the last one ends.
    */
   constructor({ word, lang, place, grown, busy }) {
     Object.assign(this, { word, lang, place, grown, busy });

@@ -7,9 +7,8 @@ const MOST_LINES = 5;
 
 export class Composer {
   /**
-   * @param {(text: string) => boolean} options.send false when nothing can be sent from here
-   * @param {() => boolean} options.cancel false when there is no line
-   * @param {() => HTMLElement} options.instead has the focus where the field would open a touch screen's keyboard
+   * `send(text)` and `cancel()` return whether they could; `instead()` is the element that has the focus where the field
+   * would open a touch screen's keyboard.
    */
   constructor({ word, send, cancel, instead }) {
     Object.assign(this, { word, send, cancel, instead });

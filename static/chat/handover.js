@@ -10,8 +10,8 @@ export class Handover {
   }
 
   /** The card's element. */
-  card({ title, note }) {
-    const state = h("p", { class: "chat-note" });
+  card({ title }) {
+    const state = h("p", { class: "chat-confirm-state" });
     const button = h(
       "button",
       { type: "button", class: "chat-main", onclick: () => this.#ask(state) },
@@ -19,9 +19,9 @@ export class Handover {
     );
     return h(
       "div",
-      { class: "chat-card chat-handover", role: "group", "aria-label": title || this.word("continue") },
-      title ? h("p", { class: "chat-card-head" }, h("bdi", { class: "chat-card-title" }, title)) : null,
-      h("p", { class: "chat-note" }, note || this.word("continueWhy")),
+      { class: "chat-card chat-handover", role: "group", "aria-label": title },
+      h("p", { class: "chat-card-head" }, h("bdi", { class: "chat-card-title" }, title)),
+      h("p", {}, this.word("continueWhy")),
       button,
       state,
     );

@@ -20,6 +20,7 @@ export function layout({ word, switchUrl, frame, onclose, parts }) {
       tabindex: "0",
     },
     h("div", { class: "chat-intro" }, h("p", {}, word("intro")), consent),
+    frame ? h("h2", { class: "chat-hidden" }, word("log")) : null, // the messages' headings are of the third level
     list,
   );
   const jump = h("button", { type: "button", class: "chat-jump", hidden: true }, word("newMessages"));

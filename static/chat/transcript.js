@@ -15,11 +15,8 @@ export class Transcript {
 
   /**
    * @param {object} parts `view` scrolls, `list` holds the items, `jump` is the button "new messages"
-   * @param {(text: string) => void} actions.choose a suggestion was pressed
-   * @param {(id: string) => void} actions.retry a refused message shall be sent again
-   * @param {(content: object, lang: string|null) => HTMLElement|null} actions.card makes a card of what the server sent
-   * @param {(event: object) => Node|null} actions.extras what else belongs under an answer
-   * @param {(busy: boolean) => void} actions.busy whether an answer is in the making
+   * @param {object} actions `choose(text)` a suggestion, `retry(id)` a refused message, `busy(yes)` while answers are in
+   *   the making; `card(content, lang)` and `extras(event)` give the elements of a card and of what stands under an answer
    */
   constructor({ view, list, jump, word, lang, announcer, actions }) {
     Object.assign(this, { view, list, jump, word, lang, announcer, actions });
@@ -40,7 +37,7 @@ export class Transcript {
       if (this.following) this.#read();
     });
     // The code's field or a phone's keyboard may take part of the view.
-    new ResizeObserver(() => this.following && this.#toEnd()).observe(view);
+    new ResizeObserver(() => this.following && this.toEnd()).observe(view);
     new Browsing(view, list);
   }
 
@@ -63,7 +60,7 @@ export class Transcript {
     });
     this.#echoes.set(id, item);
     this.list.append(item);
-    this.#toEnd();
+    this.toEnd();
   }
 
   /** The server has the message: it is kept now, whatever happens to the line. */
@@ -165,7 +162,7 @@ export class Transcript {
 
   /** Something in it takes more room now: stays at the end, unless the reader has scrolled up. */
   grown() {
-    if (this.following) this.#toEnd();
+    if (this.following) this.toEnd();
     else this.jump.hidden = !this.#unread;
   }
 
@@ -260,7 +257,7 @@ export class Transcript {
       this.#unread ??= item;
       return this.grown();
     }
-    this.#toEnd();
+    this.toEnd();
     const hidden = this.view.getBoundingClientRect().top - item.getBoundingClientRect().top;
     if (hidden > 0) this.view.scrollTop -= hidden + 8;
   }
@@ -274,7 +271,8 @@ export class Transcript {
     this.following = this.#atEnd();
   }
 
-  #toEnd() {
+  /** Shows the newest, and stays there. */
+  toEnd() {
     this.following = true;
     this.#read();
     this.view.scrollTop = this.view.scrollHeight;

@@ -94,7 +94,15 @@ export class Chat {
       instead: () => this.view,
     });
     this.code = new CodeForm({ word, send: (code) => send("identity.code", { code }), leave: () => this.composer.focus() });
-    this.confirmations = new Confirmations({ word, send, say });
+    this.confirmations = new Confirmations({
+      word,
+      send: (type, fields) => {
+        const sent = send(type, fields);
+        if (sent) this.transcript.toEnd();
+        return sent;
+      },
+      say,
+    });
     this.feedback = new Feedback({ word, send, say, grown: () => this.transcript.grown() });
     this.handover = new Handover({ word, send, say });
     this.menu = new Menu({
@@ -277,7 +285,7 @@ export class Chat {
     const rows = [
       [word("handoffNumber"), event.number],
       [word("handoffState"), word(`handoff_${event.state}`) || event.state],
-    ].filter(([, content]) => content);
+    ];
     const content = { kind: "handoff", data: { title: word("handoff"), rows, note: event.message } };
     this.transcript.handoff(String(event.number), content, fresh);
   }
@@ -324,6 +332,7 @@ export class Chat {
   #askPerson() {
     if (this.#erased) this.#beginAgain();
     this.connection.requestHandoff();
+    this.transcript.toEnd();
     this.announcer.say(this.word("personAsked"), this.lang);
   }
 
