@@ -3,7 +3,7 @@
  * the digits of a phone and a pair of coordinates. Shapes by kind: agent/llm/offline/cards.py.
  */
 
-import { direction, h, hasHebrew, icon, textNodes } from "./dom.js";
+import { direction, h, hasHebrew, icon, languageOf, textNodes } from "./dom.js";
 
 const MAP = "https://www.google.com/maps/search/?api=1&query=";
 const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "avoid", caution: "warn", same: "equal" };
@@ -200,7 +200,7 @@ function rows(data, lang) {
 export function card(content, lang) {
   const { kind, data } = content && typeof content === "object" ? content : {};
   if (!known(kind, KINDS) || !data || typeof data !== "object") return null;
-  const language = lang ?? (hasHebrew(JSON.stringify(data)) ? "he" : "en");
+  const language = lang ?? languageOf(JSON.stringify(data));
   const title = piece(data.title, language);
   const body = [
     ...KINDS[kind].body(data, language),
@@ -230,10 +230,9 @@ export function card(content, lang) {
 
 const ROWS = ".chat-card-head, tr, dl > div, .chat-lead, .chat-line, .chat-links";
 
-/** A card's facts as lines of plain text, for the record of a conversation. */
-export function cardLines({ kind = "confirm", data }, lang) {
-  const made = card({ kind, data }, lang);
-  const lines = [...(made?.querySelectorAll(`${ROWS}, p, li > span`) ?? [])];
+/** What a card on the page says, as lines of plain text, for the record of a conversation. */
+export function cardLines(made) {
+  const lines = [...made.querySelectorAll(`${ROWS}, p, li > span`)];
   return lines.map((line) => {
     const parts = line.matches(ROWS) ? [...line.children] : [line];
     return parts.map((part) => part.textContent.trim()).join(" – ");

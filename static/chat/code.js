@@ -1,14 +1,12 @@
 /** The field for a one-time code: when it is asked for, what went wrong, when it goes away. */
 
-import { h } from "./dom.js";
+import { h, hour } from "./dom.js";
 import { counted } from "./words.js";
 
 export class CodeForm {
   #sent = false;
 
   /**
-   * @param {object} options
-   * @param {(key: string, values?: object) => string} options.word
    * @param {(code: string) => boolean} options.send false when there is no line: a code is never kept for later
    * @param {() => void} options.leave puts the focus elsewhere when the field goes away
    */
@@ -39,8 +37,7 @@ export class CodeForm {
     this.close();
     const until = new Date(expiresAt);
     if (!fresh && until < Date.now()) return false;
-    const time = until.toLocaleTimeString("he-IL", { hour: "2-digit", minute: "2-digit" });
-    this.help.textContent = this.word("codeHelp", { time });
+    this.help.textContent = this.word("codeHelp", { time: hour(until) });
     this.element.hidden = false;
     return true;
   }

@@ -10,16 +10,15 @@ const LONGEST_WAIT = 15_000;
 const HELLO_WITHIN = 10_000;
 const PING_EVERY = 25_000;
 const PONG_WITHIN = 8_000;
+const RESTART_WITHIN = 500;
 const FRAME_ERRORS = new Set(["too_large", "too_long", "bad_frame"]);
+const QUOTING = new Set(["message.accepted", "feedback.saved"]); // their `seq` is that of another event
+const CLOSED = { restart: 1012, forbidden: 4403, deleted: 4410 };
 
-/** A random UUID; `randomUUID` is missing where a page is served over plain HTTP from another machine. */
-export function uuid() {
-  if (crypto.randomUUID) return crypto.randomUUID();
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6] & 0x0f) | 0x40;
-  bytes[8] = (bytes[8] & 0x3f) | 0x80;
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+/** A random UUID; `crypto.randomUUID` is missing where a page is served over plain HTTP from another machine. */
+function uuid() {
+  const digit = (d) => (d ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (d / 4)))).toString(16);
+  return "10000000-1000-4000-8000-100000000000".replace(/[018]/g, digit);
 }
 
 export class Connection {
@@ -37,37 +36,48 @@ export class Connection {
   #pongTimer = 0;
 
   /**
-   * @param {object} options
-   * @param {string} options.url address of the socket
-   * @param {"en"|"he"} options.lang language of the page
-   * @param {{get(): string|null, set(secret: string): void, clear(): void}} options.store keeps the secret
-   * @param {(event: object, fresh: boolean) => void} options.onEvent `fresh` is false for a replay after a reload
-   * @param {(status: "connecting"|"online"|"waiting"|"stopped") => void} options.onStatus
+   * `store` keeps the secret (get, set, clear). `onEvent(event, fresh)` gets each event, not fresh in a replay after a
+   * reload; `onStatus` "connecting", "online", "waiting" or "stopped". `shown()` is the answer that is half on the page,
+   * {run_id, attempt, offset in characters}, or null. `site`, `ticket` and `handoverTicket` are those of `Chat`.
    */
-  constructor({ url, lang, store, onEvent, onStatus }) {
-    Object.assign(this, { url, lang, store, onEvent, onStatus, lastSeq: 0 });
-  }
-
-  get online() {
-    return this.#ready;
+  constructor({ url, lang, store, onEvent, onStatus, shown, site, ticket, handoverTicket }) {
+    Object.assign(this, { url, lang, store, onEvent, onStatus, shown, site, ticket, handoverTicket });
+    this.lastSeq = 0;
+    this.location = undefined; // {lat, lng} while the customer shares it, null once it was taken back
   }
 
   open() {
     if (this.#socket || this.#stopped) return;
     clearTimeout(this.#retryTimer);
     this.onStatus(this.#attempt ? "waiting" : "connecting");
+    if (!this.ticket) return this.#dial({});
+    // Fetched before the socket opens: a server waits only so long for a hello.
+    const place = { close() {} };
+    this.#socket = place;
+    this.ticket().then(
+      (ticket) => place === this.#socket && this.#dial({ site: this.site, ticket }),
+      () => this.#lost(place),
+    );
+  }
+
+  #dial(admission) {
     const socket = new WebSocket(this.url);
     this.#socket = socket;
     this.#helloTimer = setTimeout(() => this.#lost(socket), HELLO_WITHIN);
-    socket.addEventListener("open", () => {
-      const conversation = this.store.get();
-      const resume = conversation ? { conversation, last_seq: this.lastSeq } : {};
-      this.#write({ type: "hello", lang: this.lang, ...resume });
-    });
+    socket.addEventListener("open", () => this.#write({ type: "hello", lang: this.lang, ...this.#claim(), ...admission }));
     socket.addEventListener("message", (message) => {
       if (socket === this.#socket) this.#receive(message.data);
     });
-    socket.addEventListener("close", () => this.#lost(socket));
+    socket.addEventListener("close", (event) => this.#closed(socket, event.code));
+  }
+
+  /** What a hello says of the conversation it comes for. */
+  #claim() {
+    if (this.handoverTicket) return { ticket: this.handoverTicket };
+    const conversation = this.store.get();
+    if (!conversation) return {};
+    const shown = this.shown();
+    return { conversation, last_seq: this.lastSeq, ...(shown ? { active_run: shown } : {}) };
   }
 
   /** The page came back to the front, or the network changed: find out at once whether the socket lives. */
@@ -90,26 +100,21 @@ export class Connection {
     const frame = this.#refused.get(id);
     this.#refused.delete(id);
     if (frame) this.#queue(id, frame);
-    return Boolean(frame);
   }
 
-  /** A code is not safe to repeat (each costs a try), so it is never kept for later. */
-  sendCode(code) {
-    if (this.#ready) this.#write({ type: "identity.code", code });
+  /** Sends what is never kept for later: a code costs a try, a yes has an effect. False when there is no line. */
+  sendNow(type, fields = {}) {
+    if (this.#ready) this.#write({ type, ...fields });
     return this.#ready;
   }
 
   requestHandoff() {
-    if (this.#ready) this.#write({ type: "handoff.request" });
-    else this.#handoffWaits = true;
+    if (!this.sendNow("handoff.request")) this.#handoffWaits = true;
   }
 
   /** Forgets the conversation here and begins a new one. */
   restart() {
     this.#forget();
-    this.#outbox.clear();
-    this.#refused.clear();
-    this.#handoffWaits = false;
     this.#stopped = false;
     this.#attempt = 0;
     this.#lost(this.#socket, 0);
@@ -118,25 +123,61 @@ export class Connection {
   /** Forgets the conversation here and stays away. */
   stop() {
     this.#forget();
+    this.#stop();
+  }
+
+  #stop() {
     this.#stopped = true;
     this.#lost(this.#socket);
     this.onStatus("stopped");
   }
 
   #forget() {
+    this.#unknown();
+    this.#outbox.clear();
+    this.#refused.clear();
+    this.#handoffWaits = false;
+    this.location = undefined;
+  }
+
+  #unknown() {
     this.store.clear();
     this.lastSeq = 0;
     this.#greeted = false;
   }
 
+  #deleted() {
+    if (this.#stopped) return;
+    this.stop();
+    this.onEvent({ type: "conversation.deleted" }, true);
+  }
+
+  #forbidden() {
+    this.#stop();
+    this.onEvent({ type: "error", code: "forbidden_origin" }, true);
+  }
+
   #queue(id, frame) {
     this.#outbox.set(id, frame);
-    if (this.#ready) this.#write(frame);
+    if (this.#ready) this.#writeMessage(frame);
     else this.wake();
+  }
+
+  /** The location is that of the moment of sending: one that was taken back does not go out any more. */
+  #writeMessage(frame) {
+    this.#write({ ...frame, location: this.location });
   }
 
   #write(frame) {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ v: 1, ...frame }));
+  }
+
+  #closed(socket, code) {
+    if (socket !== this.#socket) return;
+    if (code === CLOSED.deleted) this.#deleted();
+    else if (code === CLOSED.forbidden) this.#forbidden();
+    // Jitter, so that a restarted server does not get everybody back in the same instant.
+    else this.#lost(socket, code === CLOSED.restart ? Math.random() * RESTART_WITHIN : undefined);
   }
 
   #lost(socket, wait) {
@@ -147,7 +188,6 @@ export class Connection {
     this.#ready = false;
     socket?.close();
     if (this.#stopped) return;
-    // Jitter, so that a restarted server does not get everybody back in the same instant.
     const longest = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#attempt);
     this.#attempt += 1;
     this.onStatus("waiting");
@@ -172,6 +212,7 @@ export class Connection {
     if (!event || typeof event.type !== "string") return;
     if (event.type === "hello.ok") this.#welcome(event);
     else if (event.type === "error") this.#failed(event);
+    else if (event.type === "conversation.deleted") this.#deleted();
     else if (this.#ready) this.#deliver(event, true);
   }
 
@@ -180,6 +221,7 @@ export class Connection {
     const fresh = this.#greeted;
     this.#greeted = this.#ready = true;
     this.#attempt = 0;
+    this.handoverTicket = null;
     this.store.set(event.conversation);
     this.onStatus("online");
     for (const missed of event.events ?? []) {
@@ -188,15 +230,15 @@ export class Connection {
       this.#deliver(missed, fresh);
     }
     this.onEvent(event, fresh);
-    for (const frame of this.#outbox.values()) this.#write(frame);
+    for (const frame of this.#outbox.values()) this.#writeMessage(frame);
     if (this.#handoffWaits) this.#write({ type: "handoff.request" });
     this.#handoffWaits = false;
     this.#pingTimer = setInterval(() => this.#ping(PONG_WITHIN), PING_EVERY);
   }
 
   #deliver(event, fresh) {
-    // Every event with a number counts, also of a kind that this version does not know; an acceptance only quotes one.
-    if (Number.isInteger(event.seq) && event.type !== "message.accepted") {
+    // Every event with a number of its own counts, also of a kind that this version does not know.
+    if (Number.isInteger(event.seq) && !QUOTING.has(event.type)) {
       if (event.seq <= this.lastSeq) return;
       if (event.seq > this.lastSeq + 1) {
         this.#lost(this.#socket, 0); // something was missed: the next hello asks for it
@@ -209,17 +251,17 @@ export class Connection {
   }
 
   #failed(event) {
-    if (event.code === "unknown_conversation") {
-      this.#forget();
-      this.onEvent(event, true);
+    if (this.handoverTicket && !this.#ready) {
+      this.handoverTicket = null; // too late or used up: a conversation of this window's own is left
+      this.onEvent({ ...event, code: "expired" }, true);
       this.#lost(this.#socket, 0);
       return;
     }
-    if (event.code === "forbidden_origin") {
+    if (event.code === "forbidden_origin") return this.#forbidden();
+    if (event.code === "unknown_conversation") {
+      this.#unknown();
       this.onEvent(event, true);
-      this.#stopped = true;
-      this.#lost(this.#socket);
-      this.onStatus("stopped");
+      this.#lost(this.#socket, 0);
       return;
     }
     // A frame that could not be read has no id: it was the oldest one that is still on its way.

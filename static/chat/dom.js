@@ -5,6 +5,9 @@ const ICONS = {
   send: "M3 20.5 22 12 3 3.5v6.6l11 1.9-11 1.9z",
   person: "M12 12a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zm0 2.2c-4 0-8.5 2-8.5 5V21h17v-1.8c0-3-4.5-5-8.5-5z",
   clear: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12l5.6 5.6-1.4 1.4-5.6-5.6L6.4 19 5 17.6l5.6-5.6L5 6.4z",
+  menu: "M12 7.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4zm0 6.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4zm0 6.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4z",
+  stop: "M6 6h12v12H6z",
+  up: "M2.5 10.5h4V21h-4zM8.5 21h8.6c.9 0 1.6-.5 1.9-1.3l2.4-6.4c.1-.3.1-.5.1-.8v-1.7c0-1-.8-1.9-1.9-1.9h-5.8l.9-4.2v-.3c0-.4-.2-.8-.4-1L13.2 2.4 8.9 8.6c-.3.4-.4.8-.4 1.3z",
   cross: "M9.5 3h5v6.5H21v5h-6.5V21h-5v-6.5H3v-5h6.5z",
   pill: "M4.9 19.1a6 6 0 0 1 0-8.5l5.7-5.7a6 6 0 0 1 8.5 8.5l-5.7 5.7a6 6 0 0 1-8.5 0zm1.4-7.1a4 4 0 0 0 5.7 5.7l2.8-2.9-5.6-5.6z",
   box: "M3 7l9-4.5L21 7v10l-9 4.5L3 17zm2 1.9v6.9l6 3v-6.9zm14 0-6 3v6.9l6-3zM12 4.7 6.2 7.6 12 10.4l5.8-2.8z",
@@ -67,6 +70,11 @@ export function hasHebrew(text) {
   return /[\u05d0-\u05ea]/.test(text);
 }
 
+/** The language of a text that does not say it. */
+export function languageOf(text) {
+  return hasHebrew(text) ? "he" : "en";
+}
+
 /** Text as nodes; what runs against the text's direction stays together unless the server isolated it already. */
 export function textNodes(text, lang) {
   const [runs, dir] = lang === "he" ? [LEFT_TO_RIGHT, "ltr"] : [RIGHT_TO_LEFT, "rtl"];
@@ -91,4 +99,16 @@ export function paragraphs(text, lang) {
     .split(/\n{2,}/)
     .filter((each) => each.trim())
     .map((each) => h("p", {}, textNodes(each, lang)));
+}
+
+const two = (number) => String(number).padStart(2, "0");
+
+/** "18:05" */
+export function hour(date) {
+  return `${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** "31.12.2026 18:05" */
+export function dateAndHour(date) {
+  return `${two(date.getDate())}.${two(date.getMonth() + 1)}.${date.getFullYear()} ${hour(date)}`;
 }

@@ -1,70 +1,86 @@
-/** The transcript: messages in order, the answer that is being written, its look-ups, cards and suggestions. */
+/** The transcript: messages in order, with their cards, times and states, and suggestions after the last. */
 
-import { card } from "./cards.js";
-import { direction, h, paragraphs } from "./dom.js";
-import { stepList } from "./steps.js";
+import { Answers, stepList } from "./answers.js";
+import { Browsing } from "./browse.js";
+import { direction, h, hour, icon, paragraphs } from "./dom.js";
 
 const NEAR_END = 80; // pixels: closer than this the view follows new messages
 
 export class Transcript {
   #echoes = new Map(); // client_msg_id → item of a message that the server has not numbered yet
-  #runs = new Map(); // run_id → the answer in the making
+  #handoffs = new Map(); // number → item of the card that tells of it
+  #question = null; // a card that came just before the answer which it belongs under
   #chips = null;
+  #unread = null; // the first item that came while the reader was further up
 
   /**
    * @param {object} parts `view` scrolls, `list` holds the items, `jump` is the button "new messages"
-   * @param {(key: string, values?: object) => string} word
-   * @param {{choose(text: string): void, retry(id: string): void}} actions
+   * @param {object} actions `choose(text)` a suggestion, `retry(id)` a refused message, `busy(yes)` while answers are in
+   *   the making; `card(content, lang)` and `extras(event)` give the elements of a card and of what stands under an answer
    */
   constructor({ view, list, jump, word, lang, announcer, actions }) {
     Object.assign(this, { view, list, jump, word, lang, announcer, actions });
+    this.answers = new Answers({
+      word,
+      lang,
+      place: (parts) => this.#append(this.#item("assistant", parts), { live: true }),
+      grown: () => this.grown(),
+      busy: (busy) => {
+        view.setAttribute("aria-busy", String(busy));
+        actions.busy(busy);
+      },
+    });
     this.following = true; // until the reader scrolls up
-    jump.addEventListener("click", () => this.#toEnd());
+    jump.addEventListener("click", () => this.#toUnread());
     view.addEventListener("scroll", () => {
       this.following = this.#atEnd();
-      if (this.following) jump.hidden = true;
+      if (this.following) this.#read();
     });
     // The code's field or a phone's keyboard may take part of the view.
-    new ResizeObserver(() => this.following && this.#toEnd()).observe(view);
-    view.addEventListener("keydown", (event) => this.#browse(event));
+    new ResizeObserver(() => this.following && this.toEnd()).observe(view);
+    new Browsing(view, list);
   }
 
   /** Empties the page of what was said; what was written and not yet sent stays when `keepEchoes`. */
   clear({ keepEchoes = false } = {}) {
-    const kept = keepEchoes ? [...this.#echoes.values()] : [];
     if (!keepEchoes) this.#echoes.clear();
-    this.#runs.clear();
+    this.answers.clear();
+    this.#handoffs.clear();
+    this.#question = null;
     this.#dropChips();
-    this.list.replaceChildren(...kept);
-    this.jump.hidden = true;
-    this.#busy();
+    this.list.replaceChildren(...this.#echoes.values());
+    this.#read();
   }
 
   /** The customer's words, shown before the server has them. */
   echo(id, text) {
     this.#dropChips();
-    const item = this.#item("user", [
-      h("p", { class: "chat-text", dir: "auto" }, text),
-      h("p", { class: "chat-state" }, this.word("sending")),
-    ]);
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, text)], {
+      meta: [h("span", { class: "chat-state" }, this.word("sending"))],
+    });
     this.#echoes.set(id, item);
     this.list.append(item);
-    this.#toEnd();
+    this.toEnd();
   }
 
   /** The server has the message: it is kept now, whatever happens to the line. */
   accepted(id) {
-    this.#echoes.get(id)?.querySelector(".chat-state")?.remove();
+    const item = this.#echoes.get(id);
+    if (!item) return;
+    item.dataset.sent = "";
+    item.querySelector(".chat-meta").replaceChildren(...this.#sent(new Date()));
   }
 
   /** The server refused the message; `retryable` offers to send it again. */
   refused(id, reason, retryable) {
-    const state = this.#echoes.get(id)?.querySelector(".chat-state");
-    if (!state) return this.notice(reason);
+    const item = this.#echoes.get(id);
+    if (!item || "sent" in item.dataset) return this.notice(reason);
+    const state = item.querySelector(".chat-state");
     const sentence = `${this.word("notSent")} ${reason}`;
     const again = () => {
       state.classList.remove("chat-failed");
       state.replaceChildren(this.word("sending"));
+      item.focus({ preventScroll: true });
       this.actions.retry(id);
     };
     state.classList.add("chat-failed");
@@ -73,149 +89,139 @@ export class Transcript {
       retryable ? h("button", { type: "button", class: "chat-plain", onclick: again }, this.word("tryAgain")) : "",
     );
     this.announcer.say(sentence, this.lang);
+    this.grown();
   }
 
-  /** A finished message of anybody; `fresh` ones are announced. */
+  /** A finished message of anybody, said at `event.at` if that is known; `fresh` ones are announced. */
   completed(event, fresh) {
-    const { role, run_id: run, client_msg_id: id } = event;
+    const { role, at } = event;
     const lang = event.lang === "he" || event.lang === "en" ? event.lang : null;
     const text = event.text ?? "";
-    if (role === "user") {
-      this.#echoes.get(id)?.remove();
-      this.#echoes.delete(id);
-      this.#dropChips();
-      this.#append(this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, text)]));
-      this.#scroll();
-      return;
-    }
-    const cards = (event.cards ?? []).map((each) => card(each, lang)).filter(Boolean);
-    const live = this.#runs.get(run);
-    if (live) this.#runs.delete(run);
+    if (role === "user") return this.#said(event, lang, text, fresh);
+    const cards = (event.cards ?? []).filter((each) => !this.#shown(each)).map((each) => this.actions.card(each, lang)).filter(Boolean);
+    const live = this.answers.finish(event.run_id);
     const steps = live?.steps ?? stepList((event.tools ?? []).map((tool) => ({ ...tool, finished: true })), this.word, this.lang);
-    const item = this.#item(
-      role,
-      [h("div", { class: "chat-text" }, paragraphs(text, lang)), ...cards, steps],
-      { lang, dir: direction(lang) },
-    );
+    const focused = live?.item.contains(document.activeElement) ? document.activeElement : null;
+    const content = [
+      h("div", { class: "chat-text" }, paragraphs(text, lang)),
+      ...cards,
+      h("div", { class: "chat-foot" }, steps, at ? h("p", { class: "chat-meta" }, this.#time(at)) : null, this.actions.extras(event)),
+    ];
+    const item = this.#item(role, content, { lang, at });
     live?.item.remove();
-    this.#append(item);
+    const question = role === "assistant" && !event.confirm_id ? this.#question : null;
+    if (question) question.item.before(item);
+    else this.#append(item);
+    this.#question = null;
+    if (focused) (item.contains(focused) ? focused : item).focus({ preventScroll: true });
     this.#dropChips();
     if (event.suggestions?.length) this.#showChips(event.suggestions);
-    this.#busy();
-    if (fresh) {
-      const titles = cards.map((each) => each.getAttribute("aria-label")).filter(Boolean);
-      this.announcer.say([`${this.word(role)}: ${text}`, ...titles].join(". "), lang ?? this.lang);
-      this.#toStart(item);
-    } else this.#scroll();
-  }
-
-  started(run) {
-    if (!run || this.#runs.has(run)) return this.#runs.get(run);
-    const text = h("div", { class: "chat-text", hidden: true });
-    const doing = h("span", {}, this.word("thinking"));
-    const progress = h("p", { class: "chat-progress" }, doing, h("span", { class: "chat-dots", "aria-hidden": "true" }));
-    const live = { text, doing, progress, said: [], calls: [], steps: null };
-    live.item = this.#item("assistant", [text, progress]);
-    this.#runs.set(run, live);
-    this.#append(live.item);
-    this.#busy();
-    this.#scroll();
-    return live;
-  }
-
-  toolStarted(event) {
-    const live = this.started(event.run_id);
-    if (!live) return;
-    const label = (event.label ?? "").replace(/(…|\.\.\.)$/, ""); // the dots are ours, and they move
-    live.doing.replaceChildren(h("bdi", {}, label || this.word("thinking")));
-    live.calls.push({ ...event, label });
-    this.#showSteps(live);
-  }
-
-  toolFinished(event) {
-    const live = this.#runs.get(event.run_id);
-    const call = live?.calls.find((each) => each.call_id === event.call_id);
-    if (!call) return;
-    Object.assign(call, { finished: true, ok: event.ok, duration_ms: event.duration_ms });
-    this.#showSteps(live);
-  }
-
-  /** Text that streams in; `offset` counts characters, and what overlaps is replaced. */
-  delta({ run_id: run, offset, text }) {
-    const live = this.started(run);
-    if (!live || offset > live.said.length) return; // a part was missed: the finished message has it all
-    live.said = [...live.said.slice(0, offset), ...text];
-    const said = live.said.join("");
-    const lang = /[\u05d0-\u05ea]/.test(said) ? "he" : "en";
-    live.text.setAttribute("dir", direction(lang));
-    live.text.setAttribute("lang", lang);
-    live.text.replaceChildren(...paragraphs(said, lang));
-    live.text.hidden = false;
-    this.#scroll();
-  }
-
-  /** The run is over; if it left no message, its place is cleared. */
-  ended(run) {
-    this.#runs.get(run)?.item.remove();
-    this.#runs.delete(run);
-    this.#busy();
-  }
-
-  /** Runs of a lost connection: their answers come by replay. */
-  forgetRuns(except) {
-    for (const run of [...this.#runs.keys()]) if (run !== except) this.ended(run);
+    if (!fresh) return this.grown();
+    const titles = cards.map((each) => each.getAttribute("aria-label")).filter(Boolean);
+    this.announcer.say([`${this.word(role)}: ${text}`, ...titles].join(". "), lang ?? this.lang);
+    if (question?.spoken) this.announcer.say(question.spoken, this.lang);
+    this.#toStart(item);
   }
 
   /** A sentence of the system, with a button where something can be done. */
   notice(text, { action, onaction, fresh = true } = {}) {
     const button = action ? h("button", { type: "button", class: "chat-plain", onclick: onaction }, action) : null;
-    this.#append(this.#item("system", [h("p", { class: "chat-text" }, text), button]));
+    this.#place(this.#item("system", [h("p", { class: "chat-text" }, text), button]), fresh);
     if (fresh) this.announcer.say(text, this.lang);
-    this.#scroll();
   }
 
-  addCard(content, fresh) {
-    const element = card(content);
+  /** An element that stands by itself between the messages. */
+  add(element, { fresh, spoken }) {
+    const item = this.#item("system", [element]);
+    this.#place(item, fresh);
+    if (fresh) this.announcer.say(spoken, this.lang);
+    return item;
+  }
+
+  /** A card with a question. The answer that explains it follows, and is to be read first. */
+  ask(element, { fresh, spoken }) {
+    const explained = this.answers.items.length > 0;
+    const item = this.add(element, { fresh: fresh && !explained, spoken });
+    this.#question = { item, spoken: fresh && explained ? spoken : "" };
+    const answer = this.answers.items.at(-1);
+    if (answer) answer.after(item);
+    this.grown();
+  }
+
+  /** The newest state of a hand-off: one card for each number. */
+  handoff(number, content, fresh) {
+    const element = this.actions.card(content, this.lang);
     if (!element) return;
-    this.#append(this.#item("system", [element]));
-    if (fresh) this.announcer.say(element.innerText.replaceAll("\n", ". "), this.lang);
-    this.#scroll();
+    const earlier = this.#handoffs.get(number);
+    const focused = earlier?.contains(document.activeElement);
+    earlier?.remove();
+    const item = this.add(element, { fresh, spoken: [...element.querySelectorAll("p, dt, dd")].map((each) => each.textContent).join(". ") });
+    this.#handoffs.set(number, item);
+    if (focused) item.focus({ preventScroll: true });
   }
 
-  #item(role, parts, attributes = {}) {
-    return h(
-      "li",
-      { class: `chat-item chat-${role}`, tabindex: "-1" },
-      h("h3", { class: "chat-hidden" }, this.word(role)),
-      h("div", { class: "chat-bubble", ...attributes }, parts),
-    );
-  }
-
-  /** Numbered items come before answers in the making and unnumbered echoes. */
-  #append(item) {
-    const answers = new Set([...this.#runs.values()].map((live) => live.item));
-    const echoes = [...this.#echoes.values()];
-    // An answer may begin before its question has come back with its number, never before it was accepted.
-    const behind = answers.has(item)
-      ? new Set(echoes.filter((echo) => echo.querySelector(".chat-state")))
-      : new Set([...echoes, ...answers]);
-    const next = [...this.list.children].find((child) => behind.has(child));
-    this.list.insertBefore(item, next ?? null);
-  }
-
-  #showSteps(live) {
-    const open = live.steps?.open;
-    const steps = stepList(live.calls, this.word, this.lang);
-    steps.open = Boolean(open);
-    if (live.steps) live.steps.replaceWith(steps);
-    else live.progress.after(steps);
-    live.steps = steps;
-    this.#scroll();
+  /** Something in it takes more room now: stays at the end, unless the reader has scrolled up. */
+  grown() {
+    if (this.following) this.toEnd();
+    else this.jump.hidden = !this.#unread;
   }
 
   /** Questions to begin with, while nothing has been said. */
   begin(questions) {
     if (!this.list.childElementCount && !this.#chips) this.#showChips(questions);
+  }
+
+  /** A hand-off has its own event, so an answer need not show its card a second time. */
+  #shown({ kind, data }) {
+    return kind === "handoff" && [...this.#handoffs.keys()].some((number) => JSON.stringify(data).includes(number));
+  }
+
+  #said({ client_msg_id: id, at }, lang, text, fresh) {
+    const echo = this.#echoes.get(id);
+    this.#echoes.delete(id);
+    this.#question = null;
+    const focused = echo?.contains(document.activeElement);
+    echo?.remove();
+    this.#dropChips();
+    const meta = fresh ? this.#sent(at) : at ? [this.#time(at)] : [];
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, text)], { at, meta });
+    this.#place(item, false);
+    if (focused) item.focus({ preventScroll: true });
+  }
+
+  #sent(at) {
+    return [this.#time(at), h("span", { class: "chat-state" }, icon("check"), this.word("sent"))];
+  }
+
+  #time(at) {
+    return h("time", { datetime: at.toISOString() }, hour(at));
+  }
+
+  #item(role, parts, { lang, at, meta } = {}) {
+    return h(
+      "li",
+      { class: `chat-item chat-${role}`, tabindex: "-1" },
+      h("h3", { class: "chat-hidden" }, at ? `${this.word(role)}, ${hour(at)}` : this.word(role)),
+      h("div", { class: "chat-bubble", lang, dir: lang ? direction(lang) : null }, parts),
+      meta ? h("p", { class: "chat-meta" }, meta) : null,
+    );
+  }
+
+  #place(item, fresh) {
+    this.#append(item);
+    if (fresh && !this.following) this.#unread ??= item;
+    this.grown();
+  }
+
+  /** Numbered items come before answers in the making and unnumbered echoes. */
+  #append(item, { live = false } = {}) {
+    const answers = this.answers?.items ?? [];
+    const echoes = [...this.#echoes.values()];
+    // An answer may begin before its question has come back with its number, never before it was accepted.
+    const behind = new Set(live ? echoes.filter((echo) => !("sent" in echo.dataset)) : [...echoes, ...answers]);
+    const next = [...this.list.children].find((child) => behind.has(child));
+    this.list.insertBefore(item, next ?? null);
+    return item;
   }
 
   #showChips(suggestions) {
@@ -231,54 +237,44 @@ export class Transcript {
   }
 
   #dropChips() {
+    if (this.#chips?.contains(document.activeElement)) this.view.focus({ preventScroll: true });
     this.#chips?.remove();
     this.#chips = null;
-  }
-
-  #busy() {
-    this.view.setAttribute("aria-busy", String(this.#runs.size > 0));
   }
 
   #atEnd() {
     return this.view.scrollHeight - this.view.scrollTop - this.view.clientHeight < NEAR_END;
   }
 
-  #scroll() {
-    if (this.following) this.#toEnd();
-    else this.jump.hidden = false;
+  #read() {
+    this.#unread = null;
+    this.jump.hidden = true;
   }
 
   /** A new answer is read from its beginning, also one that is longer than the view. */
   #toStart(item) {
-    if (!this.following) return this.#scroll();
-    this.#toEnd();
+    if (!this.following) {
+      this.#unread ??= item;
+      return this.grown();
+    }
+    this.toEnd();
     const hidden = this.view.getBoundingClientRect().top - item.getBoundingClientRect().top;
     if (hidden > 0) this.view.scrollTop -= hidden + 8;
   }
 
-  #toEnd() {
-    this.following = true;
-    this.jump.hidden = true;
-    this.view.scrollTop = this.view.scrollHeight;
+  #toUnread() {
+    const item = this.#unread ?? this.list.lastElementChild;
+    this.#read();
+    if (!item) return;
+    item.focus({ preventScroll: true });
+    this.view.scrollTop += item.getBoundingClientRect().top - this.view.getBoundingClientRect().top - 8;
+    this.following = this.#atEnd();
   }
 
-  /** Up, Down, Home and End go from message to message; Escape goes back to the transcript. */
-  #browse(event) {
-    const items = [...this.list.children];
-    const at = items.indexOf(document.activeElement);
-    if (document.activeElement !== this.view && at < 0) {
-      if (event.key === "Escape" && this.view.contains(document.activeElement)) this.view.focus();
-      return;
-    }
-    const target = {
-      ArrowUp: items[at < 0 ? items.length - 1 : Math.max(0, at - 1)],
-      ArrowDown: items[at < 0 ? items.length - 1 : Math.min(items.length - 1, at + 1)],
-      Home: items[0],
-      End: items.at(-1),
-      Escape: this.view,
-    }[event.key];
-    if (!target) return;
-    event.preventDefault();
-    target.focus();
+  /** Shows the newest, and stays there. */
+  toEnd() {
+    this.following = true;
+    this.#read();
+    this.view.scrollTop = this.view.scrollHeight;
   }
 }

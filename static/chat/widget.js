@@ -1,57 +1,47 @@
 /** The chat on a page: builds it, connects it, and turns events into what people see. */
 
 import { Announcer } from "./announcer.js";
+import { Banner } from "./banner.js";
+import { card } from "./cards.js";
 import { CodeForm } from "./code.js";
+import { Composer } from "./composer.js";
+import { Confirmations } from "./confirm.js";
 import { Connection } from "./connection.js";
-import { direction, h, icon } from "./dom.js";
-import { IdleWatch } from "./idle.js";
+import { Feedback } from "./feedback.js";
+import { Handover } from "./handover.js";
+import { layout } from "./layout.js";
+import { eraseQuestion, Menu, privacyNotice, Sheet } from "./overlays.js";
+import { download } from "./record.js";
+import { IdleWatch, store } from "./store.js";
+import { PersonButton, Place } from "./tools.js";
 import { Transcript } from "./transcript.js";
 import { wordsIn } from "./words.js";
 
-const SECRET = "pharmacy-chat";
-const LONGEST_TEXT = 4_000;
-
-// The secret lives as long as the tab, and no text of the chat is ever stored in the browser.
-const store = {
-  get: () => sessionStorage.getItem(SECRET),
-  set: (secret) => sessionStorage.setItem(SECRET, secret),
-  clear: () => {
-    sessionStorage.removeItem(SECRET);
-    sessionStorage.removeItem(IdleWatch.KEY);
-  },
-};
-
 export class Chat {
   #lastText = "";
-  #handoffs = []; // numbers that the page shows
+  #unread = 0;
+  #erasing = false; // this page asked for the deletion and has no answer yet
+  #erased = false;
 
   /**
-   * @param {HTMLElement} root is filled with the chat
-   * @param {{lang: "en"|"he", switchUrl?: string, url?: string}} options `switchUrl` is this page in the other language
+   * Fills `root` with the chat in a language ("en" or "he"). `switchUrl` is the page in the other one, `url` the
+   * socket's address. With `frame` the chat is all of a page and is closed, by its button or Escape, through
+   * `onclose()`; `site` is the public id of the embedding site and `ticket()` promises a ticket of it, one for each
+   * connection; `handoverTicket` opens a conversation that began in a frame; `onunread(n)` counts the answers since
+   * the chat was last used.
    */
-  constructor(root, { lang, switchUrl, url }) {
-    this.root = root;
-    this.lang = lang;
-    this.word = wordsIn(lang);
+  constructor(root, { lang, switchUrl, url, frame = false, onclose, site, ticket, handoverTicket, onunread }) {
+    Object.assign(this, { root, lang, frame, onclose, onunread, word: wordsIn(lang), days: null });
     this.#build(switchUrl);
-    this.announcer = new Announcer(this.live);
-    this.transcript = new Transcript({
-      view: this.view,
-      list: this.list,
-      jump: this.jump,
-      word: this.word,
-      lang,
-      announcer: this.announcer,
-      actions: {
-        choose: (text) => this.#choose(text),
-        retry: (id) => this.connection.retry(id),
-      },
-    });
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.connection = new Connection({
       url: url ?? `${scheme}//${location.host}/ws/chat/`,
       lang,
       store,
+      site,
+      ticket,
+      handoverTicket,
+      shown: () => this.transcript.answers.shown,
       onEvent: (event, fresh) => this.#on(event, fresh),
       onStatus: (status) => this.#status(status),
     });
@@ -69,92 +59,102 @@ export class Chat {
   ask(text) {
     const trimmed = text.trim();
     if (!trimmed) return;
+    if (this.#erased) this.#beginAgain();
     this.idle.touch();
     this.#lastText = trimmed;
     // The echo needs the id, and the socket may answer only after this turn of the event loop.
     this.transcript.echo(this.connection.send(trimmed), trimmed);
   }
 
+  /** The chat came into view: the focus goes to the composer, and nothing is unread any more. */
+  focus() {
+    this.#used();
+    this.composer.focus();
+  }
+
+  /** Ends the chat: nothing of it stays on the page or in the browser. */
+  end() {
+    this.connection.restart();
+    this.#clear();
+    this.transcript.notice(this.word("ended"));
+    this.#tell({ type: "ended", fresh: true });
+    this.composer.focus();
+  }
+
   #build(switchUrl) {
     const { word, lang } = this;
-    const other = lang === "he" ? "en" : "he";
-    this.code = new CodeForm({
+    const send = (type, fields) => this.connection.sendNow(type, fields);
+    const say = (sentence) => this.announcer.say(sentence, lang);
+    this.banner = new Banner(word);
+    this.person = new PersonButton({ word, ask: () => this.#askPerson() });
+    this.composer = new Composer({
       word,
-      send: (code) => this.connection.sendCode(code),
-      leave: () => this.#focusComposer(),
+      send: (text) => this.#send(text),
+      cancel: () => send("run.cancel"),
+      instead: () => this.view,
     });
-    this.live = h("div", { class: "chat-hidden", "aria-live": "polite", "aria-atomic": "true" });
-    this.banner = h("p", { class: "chat-banner", role: "status", hidden: true });
-    this.list = h("ol", { class: "chat-list" });
-    this.view = h(
-      "div",
-      { class: "chat-log", role: "log", "aria-live": "off", "aria-label": word("log"), tabindex: "0" },
-      h("div", { class: "chat-intro" }, h("p", {}, word("intro")), h("p", {}, word("introMore"))),
-      this.list,
-    );
-    this.jump = h("button", { type: "button", class: "chat-jump", hidden: true }, word("newMessages"));
-    this.person = h(
-      "button",
-      { type: "button", class: "chat-person", onclick: () => this.#askPerson() },
-      icon("person"),
-      h("span", {}, word("person")),
-    );
-    this.input = h("textarea", {
-      id: "chat-input",
-      rows: 1,
-      dir: direction(lang),
-      maxlength: LONGEST_TEXT,
-      placeholder: word("placeholder"),
-      enterkeyhint: "send",
-      autocomplete: "off",
-      "aria-describedby": "chat-hint",
-      onkeydown: (event) => this.#key(event),
-      oninput: () => this.#grow(),
+    this.code = new CodeForm({ word, send: (code) => send("identity.code", { code }), leave: () => this.composer.focus() });
+    this.confirmations = new Confirmations({
+      word,
+      send: (type, fields) => {
+        const sent = send(type, fields);
+        if (sent) this.transcript.toEnd();
+        return sent;
+      },
+      say,
     });
-    const composer = h(
-      "form",
-      { class: "chat-composer", onsubmit: (event) => this.#submit(event) },
-      h("label", { class: "chat-hidden", for: "chat-input" }, word("yourMessage")),
-      this.input,
-      h("button", { type: "submit", class: "chat-send" }, icon("send"), h("span", {}, word("send"))),
-      h("p", { class: "chat-hint", id: "chat-hint" }, word("hint")),
+    this.feedback = new Feedback({ word, send, say, grown: () => this.transcript.grown() });
+    this.handover = new Handover({ word, send, say });
+    this.menu = new Menu({
+      word,
+      entries: [
+        ["download", () => download(this.list, word)],
+        ["privacy", () => this.sheet.open(privacyNotice(word, this.days))],
+        ["end", () => this.end()],
+        ["erase", () => this.sheet.open(eraseQuestion(word, () => this.#erase()))],
+      ],
+      resize: (percent) => (this.section.dataset.size = percent),
+    });
+    this.place = new Place({
+      word,
+      share: (location) => (this.connection.location = location),
+      tell: (sentence) => this.transcript.notice(sentence),
+    });
+    Object.assign(
+      this,
+      layout({
+        word,
+        switchUrl,
+        frame: this.frame,
+        onclose: () => this.onclose?.(),
+        parts: {
+          menu: this.menu.element,
+          person: this.person.element,
+          place: this.place.button,
+          banner: this.banner.element,
+          code: this.code.element,
+          composer: this.composer.element,
+        },
+      }),
     );
-    this.root.append(
-      h(
-        "section",
-        { class: "chat", lang, dir: direction(lang), "aria-labelledby": "chat-title" },
-        h(
-          "header",
-          { class: "chat-head" },
-          h("span", { class: "chat-mark" }, icon("cross")),
-          h(
-            "div",
-            { class: "chat-name" },
-            h("h2", { id: "chat-title" }, word("title")),
-            h("p", { class: "chat-disclosure" }, word("disclosure")),
-          ),
-          switchUrl
-            ? h("a", { class: "chat-switch", href: switchUrl, lang: other, hreflang: other }, word("switchTo"))
-            : null,
-        ),
-        h(
-          "div",
-          { class: "chat-tools" },
-          this.person,
-          h(
-            "button",
-            { type: "button", class: "chat-end", onclick: () => this.end() },
-            icon("clear"),
-            h("span", {}, word("end")),
-          ),
-        ),
-        this.banner,
-        h("div", { class: "chat-middle" }, this.view, this.jump),
-        this.code.element,
-        composer,
-        this.live,
-      ),
-    );
+    this.root.append(this.section);
+    this.sheet = new Sheet(this.section);
+    this.announcer = new Announcer(this.live);
+    this.transcript = new Transcript({
+      view: this.view,
+      list: this.list,
+      jump: this.jump,
+      word,
+      lang,
+      announcer: this.announcer,
+      actions: {
+        choose: (text) => this.#choose(text),
+        retry: (id) => this.connection.retry(id),
+        card: (content, lang) => this.#card(content, lang),
+        extras: ({ role, seq }) => (role === "assistant" && Number.isInteger(seq) ? this.feedback.add(seq) : null),
+        busy: (busy) => this.composer.busy(busy),
+      },
+    });
   }
 
   #watch() {
@@ -164,58 +164,86 @@ export class Chat {
     window.addEventListener("offline", wake); // the socket decides: a page on this machine needs no network
     window.addEventListener("pageshow", (event) => event.persisted && this.idle.check());
     document.addEventListener("visibilitychange", () => this.idle.check());
-    for (const kind of ["pointerdown", "keydown"]) this.root.addEventListener(kind, () => this.idle.touch());
+    for (const kind of ["pointerdown", "keydown", "focusin"]) this.root.addEventListener(kind, () => this.#used());
+    if (this.frame) {
+      document.addEventListener("keydown", (event) => {
+        if (event.key === "Escape" && !event.defaultPrevented) this.onclose?.();
+      });
+    }
     setInterval(() => this.idle.check(), 5_000);
   }
 
   // -- What comes from the server ---------------------------------------------------------------------------
 
   #on(event, fresh) {
-    const { transcript } = this;
+    const { transcript, confirmations, feedback } = this;
+    const { answers } = transcript;
     const on = {
-      "hello.ok": () => {
-        const run = event.active_run?.run_id ?? event.active_run;
-        transcript.forgetRuns(run);
-        if (run) transcript.started(run);
-        else transcript.begin(["start1", "start2", "start3"].map((key) => this.word(key)));
-        this.#mode(event.mode);
-      },
+      "hello.ok": () => this.#welcome(event),
       "message.accepted": () => transcript.accepted(event.client_msg_id),
-      "message.completed": () => {
-        if (event.role === "user") this.#lastText = event.text ?? "";
-        transcript.completed({ ...event, cards: this.#unshown(event.cards ?? []) }, fresh);
-      },
-      "message.delta": () => transcript.delta(event),
-      "run.started": () => transcript.started(event.run_id),
-      "run.completed": () => transcript.ended(event.run_id),
+      "message.completed": () => this.#completed(event, fresh),
+      "message.delta": () => answers.delta(event),
+      "run.started": () => answers.started(event),
+      "run.completed": () => answers.ended(event.run_id),
       "run.cancelled": () => this.#over(event, "run_cancelled", fresh),
       "run.failed": () => this.#over(event, "run_failed", fresh),
-      "tool.started": () => transcript.toolStarted(event),
-      "tool.finished": () => transcript.toolFinished(event),
+      "tool.started": () => answers.toolStarted(event),
+      "tool.finished": () => answers.toolFinished(event),
       "identity.requested": () => this.#askCode(event, fresh),
       "identity.verified": () => {
         this.idle.begin();
         this.code.close();
         transcript.notice(this.word("verified"), { fresh });
       },
+      "confirm.requested": () => this.#confirm(event, fresh),
+      "feedback.saved": () => feedback.saved(event),
       "handoff.updated": () => this.#handoff(event, fresh),
-      "mode.changed": () => this.#mode(event.mode, fresh),
+      "handover.ready": () => this.handover.ready(event),
+      "mode.changed": () => this.banner.mode(event.mode),
+      "conversation.deleted": () => this.#deleted(),
       error: () => this.#error(event),
     }[event.type];
     on?.();
     if (fresh && Number.isInteger(event.seq)) this.idle.touch(); // a pong or a reconnection is nobody's doing
-    this.root.dispatchEvent(new CustomEvent("chat", { detail: { type: event.type, fresh } }));
+    this.#tell({ type: event.type, fresh });
+  }
+
+  #welcome(event) {
+    const run = event.active_run?.run_id ?? null;
+    this.transcript.answers.resume(run);
+    if (!run) {
+      this.confirmations.notTaken();
+      this.transcript.begin(["start1", "start2", "start3"].map((key) => this.word(key)));
+    }
+    this.days = event.retention_days ?? null;
+    if (this.days) this.consent.textContent = this.word("consent", { days: this.days });
+    this.banner.mode(event.mode);
+  }
+
+  #completed(event, fresh) {
+    const { role, text, confirm_id: confirmed } = event;
+    const at = event.at ? new Date(event.at) : fresh ? new Date() : null;
+    if (role === "user") this.#lastText = text ?? "";
+    if (confirmed) this.confirmations.answered(confirmed);
+    this.transcript.completed({ ...event, at }, fresh);
+    if (fresh && ["assistant", "staff"].includes(role)) this.onunread?.((this.#unread += 1));
+  }
+
+  #card(content, lang) {
+    const { kind, data } = content ?? {};
+    return kind === "identity" && data?.action === "continue" ? this.handover.card(data) : card(content, lang);
   }
 
   #over(event, key, fresh) {
-    this.transcript.ended(event.run_id);
+    this.transcript.answers.ended(event.run_id);
+    this.confirmations.notTaken();
     const again = event.retryable && this.#lastText ? this.#lastText : "";
     this.transcript.notice(this.word(key), {
       fresh,
       action: again && this.word("tryAgain"),
       onaction: (click) => {
         click.currentTarget.remove();
-        this.ask(again);
+        this.#choose(again);
       },
     });
   }
@@ -224,13 +252,16 @@ export class Chat {
     const { code, client_msg_id: id } = event;
     const sentence = this.word(`error_${code}`) || event.message || this.word("error_internal");
     if (code === "unknown_conversation") {
-      this.transcript.clear({ keepEchoes: true });
-      this.code.close();
+      this.#forget({ keepEchoes: true });
+      if (this.#erasing) {
+        this.#erasing = false;
+        return this.transcript.notice(this.word("erased"));
+      }
     }
     if (["code_wrong", "code_expired", "locked"].includes(code)) this.#codeRefused(event, sentence);
     else if (id) this.transcript.refused(id, sentence, event.retryable);
-    else this.transcript.notice(sentence);
-    if (code === "rate_limited") this.#personAsked(false);
+    else if (!this.confirmations.refused(event) && !this.feedback.refused()) this.transcript.notice(sentence);
+    if (code === "rate_limited") this.person.asked(false);
   }
 
   #askCode(event, fresh) {
@@ -243,113 +274,105 @@ export class Chat {
     if (!this.code.refused(event)) this.transcript.notice(sentence);
   }
 
+  #confirm(event, fresh) {
+    const element = this.confirmations.add(event, fresh);
+    this.transcript.ask(element, { fresh, spoken: this.confirmations.spoken(event) });
+  }
+
   #handoff(event, fresh) {
     const { word } = this;
-    this.#personAsked(false);
-    this.#handoffs.push(String(event.number));
+    this.person.asked(false);
     const rows = [
       [word("handoffNumber"), event.number],
       [word("handoffState"), word(`handoff_${event.state}`) || event.state],
-    ].filter(([, content]) => content);
-    this.transcript.addCard({ kind: "handoff", data: { title: word("handoff"), rows, note: event.message } }, fresh);
+    ];
+    const content = { kind: "handoff", data: { title: word("handoff"), rows, note: event.message } };
+    this.transcript.handoff(String(event.number), content, fresh);
   }
 
-  /** A hand-off has its own event, so an answer need not show its card a second time. */
-  #unshown(cards) {
-    const shown = ({ kind, data }) => kind === "handoff" && this.#handoffs.some((n) => JSON.stringify(data).includes(n));
-    return cards.filter((each) => !shown(each));
-  }
-
-  #mode(mode, fresh = false) {
-    this.mode = mode;
-    this.#showBanner();
-    const sentence = this.word(mode);
-    if (fresh && sentence && !["bot", "degraded"].includes(mode)) this.transcript.notice(sentence);
+  #deleted() {
+    this.#clear();
+    this.#erased = true;
+    this.transcript.notice(this.word("erased"), { action: this.word("begin"), onaction: () => this.#beginAgain() });
+    this.#tell({ type: "ended", fresh: true });
   }
 
   #status(status) {
     this.root.dataset.status = status;
-    if (status === "online" && !this.banner.hidden) this.announcer.say(this.word("connected"), this.lang);
-    clearTimeout(this.bannerTimer);
-    if (status === "online" || status === "stopped") this.#showBanner();
-    // A first connection that is quick needs no banner.
-    else this.bannerTimer = setTimeout(() => this.#showBanner(), status === "connecting" ? 2_000 : 300);
-    if (status === "waiting") this.code.lineLost();
+    if (status === "online" && this.banner.offline) this.announcer.say(this.word("connected"), this.lang);
+    this.banner.status(status);
+    if (status === "waiting") {
+      this.code.lineLost();
+      this.feedback.lineLost();
+    }
   }
 
-  #showBanner() {
-    const status = this.root.dataset.status;
-    let sentence = "";
-    if (status === "connecting" || status === "waiting") {
-      sentence = this.word(navigator.onLine === false ? "offline" : "reconnecting");
-    } else if (this.mode === "degraded") sentence = this.word("degraded");
-    if (this.banner.textContent !== sentence) this.banner.textContent = sentence;
-    this.banner.hidden = !sentence;
+  #tell(detail) {
+    this.root.dispatchEvent(new CustomEvent("chat", { detail }));
   }
 
   // -- What people do ---------------------------------------------------------------------------------------
 
-  #key(event) {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    event.target.form.requestSubmit();
+  #used() {
+    this.idle.touch();
+    if (this.#unread) this.onunread?.((this.#unread = 0));
   }
 
-  #submit(event) {
-    event.preventDefault();
-    if (this.root.dataset.status === "stopped" || !this.input.value.trim()) return;
-    this.ask(this.input.value);
-    this.input.value = "";
-    this.#grow();
-    this.input.focus();
-  }
-
-  #grow() {
-    this.input.rows = Math.min(5, this.input.value.split("\n").length);
-    // "auto" would show the empty field's placeholder from left to right.
-    this.input.dir = this.input.value ? "auto" : direction(this.lang);
+  #send(text) {
+    const possible = this.root.dataset.status !== "stopped" || this.#erased;
+    if (possible) this.ask(text);
+    return possible;
   }
 
   #choose(text) {
     this.ask(text);
-    this.#focusComposer();
-  }
-
-  /** Focus without opening a touch screen's keyboard. */
-  #focusComposer() {
-    (matchMedia("(pointer: coarse)").matches ? this.view : this.input).focus();
+    this.composer.focus();
   }
 
   #askPerson() {
-    if (this.person.getAttribute("aria-disabled") === "true") return;
-    this.#personAsked(true);
+    if (this.#erased) this.#beginAgain();
     this.connection.requestHandoff();
+    this.transcript.toEnd();
     this.announcer.say(this.word("personAsked"), this.lang);
   }
 
-  #personAsked(asked) {
-    this.person.setAttribute("aria-disabled", String(asked));
-    this.person.lastChild.textContent = this.word(asked ? "personAsked" : "person");
+  #erase() {
+    this.#erasing = this.connection.sendNow("conversation.delete");
+    if (!this.#erasing) this.transcript.notice(this.word("notNowOffline"));
+  }
+
+  #beginAgain() {
+    this.connection.restart();
+    this.#clear();
+    this.composer.focus();
   }
 
   #warnIdle() {
     this.transcript.notice(this.word("stillThere"), {
       action: this.word("stay"),
-      onaction: (click) => click.currentTarget.closest("li").remove(),
+      onaction: (click) => {
+        click.currentTarget.closest("li").remove();
+        this.composer.focus();
+      },
     });
   }
 
-  /** Ends the chat: nothing of it stays on the page or in the browser. */
-  end() {
-    this.connection.restart();
-    this.transcript.clear();
-    this.code.close();
-    this.#personAsked(false);
+  /** Nothing of what was said stays on the page. */
+  #clear() {
+    this.#forget();
+    this.place.reset();
+    this.person.asked(false);
     this.#lastText = "";
-    this.#handoffs = [];
-    this.mode = "bot";
-    this.transcript.notice(this.word("ended"));
-    this.root.dispatchEvent(new CustomEvent("chat", { detail: { type: "ended", fresh: true } }));
-    this.#focusComposer();
+    this.#erasing = this.#erased = false;
+    this.banner.mode("bot");
+  }
+
+  #forget(options) {
+    this.sheet.close();
+    this.transcript.clear(options);
+    this.confirmations.clear();
+    this.feedback.clear();
+    this.handover.clear();
+    this.code.close();
   }
 }

@@ -17,9 +17,55 @@ const WORDS = {
   switchTo: ["עברית", "English"],
   person: ["Talk to a person", "שיחה עם נציג"],
   personAsked: ["Passing you on…", "מעבירים אתכם…"],
-  end: ["End and clear", "סיום ומחיקה"],
-  ended: ["The chat was cleared from this page. You can begin a new one.", "השיחה נמחקה מהדף. אפשר להתחיל שיחה חדשה."],
+  menu: ["Menu", "תפריט"],
+  close: ["Close the chat", "סגירת הצ׳אט"],
+  end: ["End and clear this page", "סיום וניקוי הדף"],
+  ended: ["The chat was cleared from this page. You can begin a new one.", "השיחה נוקתה מהדף. אפשר להתחיל שיחה חדשה."],
+  download: ["Download the conversation", "הורדת השיחה"],
+  recordOf: ["Conversation, saved on {time}", "שיחה, נשמרה ב־{time}"],
+  erase: ["Delete the conversation", "מחיקת השיחה"],
+  eraseAsk: [
+    "All that was written here will be deleted, on this page and at the pharmacy. It cannot be brought back.",
+    "כל מה שנכתב כאן יימחק, מהדף הזה וגם אצלנו בבית המרקחת. לא ניתן לשחזר אותו.",
+  ],
+  eraseYes: ["Delete it", "למחוק"],
+  eraseNo: ["Keep it", "להשאיר"],
+  erased: ["The conversation was deleted. You can begin a new one.", "השיחה נמחקה. אפשר להתחיל שיחה חדשה."],
+  begin: ["Begin a new chat", "שיחה חדשה"],
+  notNowOffline: ["There is no connection right now. Please try again in a moment.", "אין חיבור כרגע. נא לנסות שוב בעוד רגע."],
+  privacy: ["Privacy", "פרטיות"],
+  consent: [
+    "We use what you write to answer you and keep the conversation for {days} days. Please don't share health details we don't ask for.",
+    "נשתמש בדברים שתכתבו כדי לענות לכם, והשיחה תישמר {days} ימים. נא לא למסור פרטים רפואיים שלא ביקשנו.",
+  ],
+  privacyHere: [
+    "This browser keeps only a key to the chat, and only until you close the tab. Your location is asked for only when you press the button, rounded to about 100 metres, and sent with your messages until you turn it off.",
+    "הדפדפן שומר רק מפתח לשיחה, ורק עד לסגירת הלשונית. המיקום נשאל רק בלחיצה על הכפתור, מעוגל לכ־100 מטרים, ונשלח עם ההודעות עד שתכבו אותו.",
+  ],
+  privacyErase: [
+    "You can delete the conversation at any time from the menu.",
+    "אפשר למחוק את השיחה בכל עת מהתפריט.",
+  ],
+  ok: ["Got it", "הבנתי"],
+  textSize: ["Text size", "גודל הטקסט"],
+  place: ["Use my location", "שימוש במיקום שלי"],
+  placeAsking: ["Finding you…", "מאתרים אתכם…"],
+  placeStop: ["Stop using my location", "הפסקת השימוש במיקום"],
+  placeOn: ["Your location goes with your messages from now on.", "מעכשיו המיקום שלכם יישלח עם ההודעות."],
+  placeOff: ["Your location is no longer sent.", "המיקום שלכם כבר לא נשלח."],
+  placeDenied: [
+    "Your browser doesn't share your location with this page. No problem: write a city or a street instead.",
+    "הדפדפן אינו משתף את המיקום עם הדף הזה. לא נורא: אפשר לכתוב עיר או רחוב.",
+  ],
+  placeUnknown: [
+    "Your location could not be found. No problem: write a city or a street instead.",
+    "לא הצלחנו לאתר את המיקום. לא נורא: אפשר לכתוב עיר או רחוב.",
+  ],
   log: ["Conversation", "השיחה"],
+  logHint: [
+    "Arrow keys move through the messages, Enter opens the buttons in one, Escape goes back.",
+    "מקשי החצים עוברים בין ההודעות, Enter עובר לכפתורים שבהודעה, Escape חוזר.",
+  ],
   newMessages: ["New messages", "הודעות חדשות"],
   user: ["You", "אתם"],
   assistant: ["Assistant", "העוזר"],
@@ -30,9 +76,13 @@ const WORDS = {
   send: ["Send", "שליחה"],
   hint: ["Enter sends, Shift+Enter starts a new line", "Enter שולח, Shift+Enter לשורה חדשה"],
   sending: ["Sending…", "שולחים…"],
+  sent: ["Sent", "נשלח"],
   notSent: ["Not sent.", "לא נשלח."],
   tryAgain: ["Try again", "ניסיון נוסף"],
   thinking: ["Looking it up", "בודקים"],
+  writing: ["Writing", "כותבים"],
+  stop: ["Stop", "עצירה"],
+  stopping: ["Stopping…", "עוצרים…"],
   suggestions: ["Suggestions", "הצעות"],
   activity: ["How this was answered", "איך נמצאה התשובה"],
   lookups: ["{n} look-ups", "{n} בדיקות"],
@@ -63,6 +113,26 @@ const WORDS = {
   triesOne: ["This code is not right. One try is left.", "הקוד אינו נכון. נותר ניסיון אחד."],
   triesTwo: ["This code is not right. 2 tries are left.", "הקוד אינו נכון. נותרו שני ניסיונות."],
   tries: ["This code is not right. {n} tries are left.", "הקוד אינו נכון. נותרו {n} ניסיונות."],
+  confirmUntil: ["You can answer until {time}.", "אפשר לענות עד {time}."],
+  confirmSoon: ["{n} seconds left to answer.", "נותרו {n} שניות לתשובה."],
+  confirmLost: ["Your answer did not arrive. Please press again.", "התשובה לא הגיעה. נא ללחוץ שוב."],
+  confirmAnswered: ["Answered.", "התקבלה תשובה."],
+  confirmChosen: ["Your answer: {answer}", "התשובה שלכם: {answer}"],
+  feedback: ["Was this helpful?", "האם זה עזר?"],
+  helpful: ["Helpful", "עזר"],
+  unhelpful: ["Not helpful", "לא עזר"],
+  feedbackSaved: ["Thank you, noted.", "תודה, רשמנו."],
+  feedbackFailed: ["This could not be saved. Please try again.", "לא ניתן היה לשמור. נא לנסות שוב."],
+  feedbackWhy: ["What was wrong? (optional, no personal details please)", "מה היה חסר? (לא חובה, ונא בלי פרטים אישיים)"],
+  notNow: ["Not now", "לא עכשיו"],
+  continue: ["Continue securely in a new window", "להמשיך בצורה מאובטחת בחלון חדש"],
+  continueWhy: [
+    "Personal details are shown only on the pharmacy's own site. The conversation moves there with you.",
+    "פרטים אישיים מוצגים רק באתר של בית המרקחת. השיחה תעבור לשם יחד איתכם.",
+  ],
+  continueOpening: ["Opening…", "פותחים…"],
+  continueOpened: ["The chat goes on in the new window.", "השיחה ממשיכה בחלון החדש."],
+  continueLink: ["Nothing opened? Open it here", "לא נפתח חלון? לפתיחה כאן"],
   handoff: ["A person will help you", "נציג יעזור לכם"],
   handoffNumber: ["Number", "מספר פנייה"],
   handoffState: ["State", "מצב"],
@@ -99,11 +169,12 @@ const WORDS = {
   error_internal: ["Something went wrong. Please try again.", "אירעה תקלה. נא לנסות שוב."],
 };
 
-/** A function that gives the sentence of a key in one language; "" for a key that does not exist. */
+/** A function that gives the sentence of a key in one language (its `lang`); "" for a key that does not exist. */
 export function wordsIn(lang) {
   const column = lang === "he" ? 1 : 0;
-  return (key, values = {}) =>
+  const word = (key, values = {}) =>
     (WORDS[key]?.[column] ?? "").replace(/\{(\w+)\}/g, (whole, name) => String(values[name] ?? whole));
+  return Object.assign(word, { lang: column ? "he" : "en" });
 }
 
 /** One, two or many: Hebrew has a form for each. Picks `keyOne`, `keyTwo` or `key`. */

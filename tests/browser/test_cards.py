@@ -141,10 +141,12 @@ def test_phone_of_any_writing_is_called(chat: Any, server: Any, phone: str, href
 def test_card_is_told_in_lines_of_text(chat: Any, server: Any) -> None:
     chat.open()
     lines = """async (samples) => {
-      const {cardLines} = await import("/static/chat/cards.js");
-      return samples.map((each) => cardLines(each));
+      const {card, cardLines} = await import("/static/chat/cards.js");
+      return samples.map((each) => cardLines(card(each)));
     }"""
-    told = chat.page.evaluate(lines, [*cards("en"), {"data": {"title": "T", "rows": [["a", "b"]]}}])
+    told = chat.page.evaluate(
+        lines, [*cards("en"), {"kind": "confirm", "data": {"title": "T", "rows": [["a", "b"]]}}]
+    )
     assert told[1][:4] == [
         "Stock: Ibuprofen – Rx – prescription",
         "Ramat Aviv, Tel Aviv – 12 units",

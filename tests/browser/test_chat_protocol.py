@@ -75,7 +75,7 @@ def test_message_is_kept_and_sent_again_until_accepted(chat: Any, server: Any) -
     server.answers["message.send"] = server.accept
     first, second = server.wait("message.send", 2)
     assert first == second
-    expect(chat.page.locator(".chat-state")).to_have_count(0)
+    expect(chat.page.locator(".chat-state")).to_have_text("Sent")
     expect(chat.items).to_have_count(1)
 
 
@@ -172,7 +172,7 @@ def test_answer_stays_behind_its_question_and_before_a_later_one(chat: Any, serv
     server.send(**server.say(1, "question one", "user", client_msg_id=one))
     server.send(**server.say(2, "answer one", run_id="r1"))
     server.send(**server.say(3, "question two", "user", client_msg_id=two))
-    expect(chat.page.locator(".chat-state")).to_have_count(0)
+    expect(chat.page.locator(".chat-state")).to_have_text(["Sent", "Sent"])
     assert chat.texts() == ["question one", "answer one", "question two"]
 
 
@@ -261,10 +261,14 @@ def test_mode_is_shown(chat: Any, server: Any) -> None:
     chat.open()
     server.send("mode.changed", seq=1, mode="degraded")
     expect(chat.page.locator(".chat-banner")).to_contain_text("assistant is busy")
-    server.send("mode.changed", seq=2, mode="human")
+    server.send("mode.changed", seq=2, mode="queued")
+    expect(chat.page.locator(".chat-banner")).to_contain_text("will take over")
+    server.send("mode.changed", seq=3, mode="human")
+    expect(chat.page.locator(".chat-banner")).to_contain_text("with the pharmacy team")
+    server.send(**server.say(4, "Dana here.", "staff"))
+    expect(chat.page.locator(".chat-staff h3")).to_contain_text("Pharmacy team")
+    server.send("mode.changed", seq=5, mode="bot")
     expect(chat.page.locator(".chat-banner")).to_be_hidden()
-    server.send(**server.say(3, "Dana here.", "staff"))
-    expect(chat.page.locator(".chat-staff h3")).to_have_text("Pharmacy team")
 
 
 def test_personal_chat_is_cleared_when_nobody_uses_it(chat: Any, server: Any) -> None:

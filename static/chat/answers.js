@@ -1,0 +1,165 @@
+/** Answers in the making: the text that has come so far, and what is being looked up for them. */
+
+import { direction, h, languageOf, paragraphs } from "./dom.js";
+import { counted } from "./words.js";
+
+export class Answers {
+  #live = new Map(); // run_id → the answer's parts
+  #over = new Set(); // runs that have their finished message or their end
+  #resumed = null; // the run that goes on after a reconnection
+
+  /**
+   * `place(parts)` puts an item into the transcript and returns it; `grown()` is called when one takes more room,
+   * `busy(yes)` when the first answer begins and the last one ends.
+   */
+  constructor({ word, lang, place, grown, busy }) {
+    Object.assign(this, { word, lang, place, grown, busy });
+  }
+
+  get items() {
+    return [...this.#live.values()].map((live) => live.item);
+  }
+
+  /** The run whose text is half shown, which attempt at it, and how many characters; null when there is none. */
+  get shown() {
+    for (const [run, { said, attempt }] of this.#live) {
+      if (said.length) return { run_id: run, attempt, offset: said.length };
+    }
+    return null;
+  }
+
+  /** After a connection was made: only this run is still at work (or none); the others' answers come by replay. */
+  resume(run) {
+    for (const other of [...this.#live.keys()]) if (other !== run) this.ended(other);
+    this.#resumed = run;
+    if (run) this.#of(run);
+  }
+
+  /** A run begins; when it begins anew, what it had said before is void. */
+  started({ run_id: run, attempt }) {
+    const live = this.#of(run);
+    if (!live) return;
+    live.calls = [];
+    live.steps?.remove();
+    live.steps = null;
+    live.doing.replaceChildren(this.word("thinking"));
+    // After a reconnection the same attempt is told of once more, and goes on behind what is shown.
+    if (run !== this.#resumed || attempt !== live.attempt) this.#show(live, []);
+    live.attempt = attempt;
+    this.#resumed = null;
+  }
+
+  toolStarted(event) {
+    const live = this.#of(event.run_id);
+    if (!live) return;
+    const label = (event.label ?? "").replace(/(…|\.\.\.)$/, ""); // the dots are ours, and they move
+    live.doing.replaceChildren(h("bdi", {}, label || this.word("thinking")));
+    live.calls.push({ ...event, label });
+    this.#showSteps(live);
+  }
+
+  toolFinished(event) {
+    const live = this.#live.get(event.run_id);
+    const call = live?.calls.find((each) => each.call_id === event.call_id);
+    if (!call) return;
+    Object.assign(call, { finished: true, ok: event.ok, duration_ms: event.duration_ms });
+    this.#showSteps(live);
+  }
+
+  /** Text that streams in; `offset` counts characters, and what overlaps is replaced. */
+  delta({ run_id: run, offset, text }) {
+    const live = this.#of(run);
+    if (!live || offset > live.said.length) return; // a part was missed: the finished message has it all
+    this.#show(live, [...live.said.slice(0, offset), ...text]);
+    live.doing.replaceChildren(this.word("writing"));
+  }
+
+  /** The finished message takes the place of the answer in the making, which is handed out. */
+  finish(run) {
+    const live = this.#live.get(run);
+    this.#live.delete(run);
+    this.#over.add(run);
+    this.busy(this.#live.size > 0);
+    return live;
+  }
+
+  /** The run is over; if it left no message, its place is cleared. */
+  ended(run) {
+    this.finish(run)?.item.remove();
+  }
+
+  clear() {
+    this.resume(null);
+  }
+
+  #of(run) {
+    if (!run || this.#over.has(run)) return undefined;
+    if (this.#live.has(run)) return this.#live.get(run);
+    const text = h("div", { class: "chat-text", hidden: true });
+    const doing = h("span", {}, this.word("thinking"));
+    const progress = h("p", { class: "chat-progress" }, doing, h("span", { class: "chat-dots", "aria-hidden": "true" }));
+    const live = { text, doing, progress, said: [], calls: [], steps: null };
+    this.#live.set(run, live);
+    live.item = this.place([text, progress]);
+    this.busy(true);
+    this.grown();
+    return live;
+  }
+
+  #show(live, said) {
+    live.said = said;
+    const text = said.join("");
+    const lang = languageOf(text);
+    live.text.setAttribute("dir", direction(lang));
+    live.text.setAttribute("lang", lang);
+    live.text.replaceChildren(...paragraphs(text, lang));
+    live.text.hidden = !said.length;
+    this.grown();
+  }
+
+  #showSteps(live) {
+    const steps = stepList(live.calls, this.word, this.lang);
+    steps.open = Boolean(live.steps?.open);
+    if (live.steps) live.steps.replaceWith(steps);
+    else live.progress.after(steps);
+    live.steps = steps;
+    this.grown();
+  }
+}
+
+/** " name: value, …" of a call; values that were left out are not shown. */
+function argumentNodes(values) {
+  const given = Object.entries(values ?? {}).filter(([, value]) => value !== null);
+  return given.flatMap(([name, value], at) => [
+    `${at ? "," : ""} ${name}: `,
+    h("bdi", {}, typeof value === "string" ? value : JSON.stringify(value)),
+  ]);
+}
+
+/** The look-ups as an element that opens, or null when there were none. */
+export function stepList(calls, word, lang) {
+  if (!calls.length) return null;
+  return h(
+    "details",
+    { class: "chat-steps", lang: lang, dir: direction(lang) },
+    h("summary", {}, `${word("activity")} (${counted(word, "lookups", calls.length)})`),
+    h(
+      "ol",
+      {},
+      calls.map((call) =>
+        h(
+          "li",
+          {},
+          h("p", {}, h("bdi", {}, call.label ?? "")),
+          h("p", { dir: "ltr", lang: "en" }, h("code", {}, h("b", {}, call.name), argumentNodes(call.arguments))),
+          h(
+            "p",
+            { class: "chat-time" },
+            call.finished ? word(call.ok ? "done" : "noResult") : word("running"),
+            Number.isFinite(call.duration_ms) ? ` · ${word("ms", { n: call.duration_ms })}` : "",
+          ),
+        ),
+      ),
+    ),
+  );
+}

@@ -1,0 +1,137 @@
+"""Coming back in the middle of an answer, and the codes with which a server closes, against a scripted server."""
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.browser
+Frame = dict[str, Any]
+
+
+def _begins(server: Any, attempt: int = 1) -> None:
+    server.send("run.started", run_id="r1", attempt=attempt)
+
+
+def _says(server: Any, offset: int, text: str) -> None:
+    server.send("message.delta", run_id="r1", offset=offset, text=text)
+
+
+def _cut(chat: Any, server: Any, code: int = 1001) -> Frame:
+    """Closes the line and returns the hello of the next one."""
+    chat.lost_line = True
+    before = len(server.sent("hello"))
+    server.socket.close(code=code)
+    hello: Frame = server.wait("hello", before + 1)[-1]
+    return hello
+
+
+def _at_work(server: Any) -> Any:
+    def welcome(frame: Frame) -> None:
+        head = len(server.log)
+        missed = [event for event in server.log if event["seq"] > frame.get("last_seq", 0)]
+        fields = {"mode": "bot", "events": missed, "active_run": {"run_id": "r1"}}
+        server.send("hello.ok", conversation="secret-1", last_seq=head, **fields)
+
+    return welcome
+
+
+def test_half_an_answer_goes_on_where_it_stopped(chat: Any, server: Any) -> None:
+    chat.open()
+    assert "active_run" not in server.frames[0]
+    _begins(server)
+    server.send("tool.started", run_id="r1", call_id="c1", name="check_stock", label="Stock", arguments={})
+    _says(server, 0, "One 🙂 two.")
+    text = chat.page.locator(".chat-assistant .chat-text")
+    expect(text).to_have_text("One 🙂 two.")
+    server.answers["hello"] = _at_work(server)
+    hello = _cut(chat, server)
+    assert hello["active_run"] == {
+        "run_id": "r1",
+        "attempt": 1,
+        "offset": 10,
+    }  # characters, not halves of them
+    _begins(server)
+    server.send("tool.started", run_id="r1", call_id="c1", name="check_stock", label="Stock", arguments={})
+    server.send("tool.finished", run_id="r1", call_id="c1", name="check_stock", ok=True, duration_ms=3)
+    expect(text).to_have_text("One 🙂 two.")
+    _says(server, 10, " Three.")
+    expect(text).to_have_text("One 🙂 two. Three.")
+    expect(chat.page.locator(".chat-steps li")).to_have_count(1)
+    server.send(**server.say(1, "One 🙂 two. Three. Four.", run_id="r1"))
+    _says(server, 0, "late")  # nothing of a finished run is shown again
+    _begins(server)
+    expect(chat.items).to_have_count(1)
+    assert chat.texts() == ["One 🙂 two. Three. Four."]
+    chat.page.wait_for_function("() => seen.spoken.at(-1)?.textContent.startsWith('Assistant')")
+    told = [said for said in chat.spoken() if said != "Connected again."]  # that, only after a longer absence
+    assert told == ["Assistant: One 🙂 two. Three. Four."]
+
+
+def test_run_that_begins_anew_throws_away_its_text(chat: Any, server: Any) -> None:
+    chat.open()
+    _begins(server)
+    _says(server, 0, "The old beginning")
+    text = chat.page.locator(".chat-assistant .chat-text")
+    expect(text).to_have_text("The old beginning")
+    _begins(server, 2)
+    expect(text).to_be_hidden()
+    _says(server, 0, "Anew")
+    expect(text).to_have_text("Anew")
+    # It begins anew once more while the line is down.
+    server.answers["hello"] = _at_work(server)
+    assert _cut(chat, server)["active_run"] == {"run_id": "r1", "attempt": 2, "offset": 4}
+    _begins(server, 3)
+    expect(text).to_be_hidden()
+    _says(server, 0, "For the third time")
+    expect(text).to_have_text("For the third time")
+
+
+def test_reload_in_the_middle_gets_the_text_so_far(chat: Any, server: Any) -> None:
+    chat.open()
+    server.log = [server.say(1, "my question", "user", client_msg_id="11111111-1111-4111-8111-111111111111")]
+    server.send(**server.log[0])
+    _begins(server)
+    _says(server, 0, "So far.")
+    server.answers["hello"] = _at_work(server)
+    chat.page.reload()
+    chat.online()
+    assert "active_run" not in server.sent("hello")[-1]
+    expect(chat.page.locator(".chat-progress")).to_contain_text("Looking it up")
+    _begins(server)
+    _says(server, 0, "So far.")
+    _says(server, 7, " And on.")
+    expect(chat.page.locator(".chat-assistant .chat-text")).to_have_text("So far. And on.")
+    assert chat.texts() == ["my question", "So far. And on."]
+
+
+def test_runs_that_are_over_after_a_reconnection_leave_nothing(chat: Any, server: Any) -> None:
+    chat.open()
+    for run in ("r1", "r2"):
+        server.send("run.started", run_id=run)
+    expect(chat.page.locator(".chat-progress")).to_have_count(2)
+    server.log = [server.say(1, "Answer one.", run_id="r1"), server.say(2, "Answer two.", run_id="r2")]
+    _cut(chat, server)
+    expect(chat.page.locator(".chat-progress")).to_have_count(0)
+    assert chat.texts() == ["Answer one.", "Answer two."]
+    expect(chat.page.get_by_role("button", name="Stop")).to_be_hidden()
+
+
+def test_restarted_server_is_visited_again_at_once(chat: Any, server: Any) -> None:
+    chat.open()
+    chat.page.evaluate("window.began = performance.now()")
+    assert _cut(chat, server, 1012)["conversation"] == "secret-1"
+    assert chat.page.evaluate("performance.now() - began") < 1_500
+    assert _cut(chat, server, 4408)["conversation"] == "secret-1"
+    chat.online()
+
+
+@pytest.mark.parametrize(("code", "words"), [(4410, "was deleted"), (4403, "not available on this page")])
+def test_closed_for_good_is_not_visited_again(chat: Any, server: Any, code: int, words: str) -> None:
+    chat.open()
+    chat.lost_line = True
+    server.socket.close(code=code)
+    expect(chat.page.get_by_role("log")).to_contain_text(words)
+    chat.page.wait_for_timeout(1_200)
+    assert len(server.sent("hello")) == 1
+    expect(chat.page.locator("#chat[data-status=stopped]")).to_be_attached()
