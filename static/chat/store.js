@@ -3,8 +3,7 @@
  * shared computer a chat that shows a person's data is cleared when nobody has used it for a while.
  */
 
-const SECRET = "pharmacy-chat";
-const USED = "pharmacy-chat-personal"; // when a chat that is a person's was last used, in milliseconds
+const USED = "-personal"; // when a chat that is a person's was last used, in milliseconds
 const IDLE = 15 * 60_000;
 const WARN_BEFORE = 60_000;
 
@@ -12,7 +11,7 @@ const tab = (() => {
   try {
     return window.sessionStorage;
   } catch {
-    // Some browsers forbid storage inside a frame: then the page itself has to do.
+    // Some browsers forbid storage in a frame: then the page has to do.
     const kept = new Map();
     return {
       getItem: (key) => kept.get(key) ?? null,
@@ -23,18 +22,19 @@ const tab = (() => {
 })();
 
 export const store = {
-  get: () => tab.getItem(SECRET),
-  set: (secret) => tab.setItem(SECRET, secret),
+  key: "pharmacy-chat", // each embedding site's frame has one of its own
+  get: () => tab.getItem(store.key),
+  set: (secret) => tab.setItem(store.key, secret),
   /** 0 while the chat is anonymous. */
   get used() {
-    return Number(tab.getItem(USED));
+    return Number(tab.getItem(store.key + USED));
   },
   set used(time) {
-    tab.setItem(USED, String(time));
+    tab.setItem(store.key + USED, String(time));
   },
   clear() {
-    tab.removeItem(SECRET);
-    tab.removeItem(USED);
+    tab.removeItem(store.key);
+    tab.removeItem(store.key + USED);
   },
 };
 

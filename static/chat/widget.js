@@ -33,6 +33,7 @@ export class Chat {
   constructor(root, { lang, switchUrl, url, frame = false, onclose, site, ticket, handoverTicket, onunread }) {
     Object.assign(this, { root, lang, frame, onclose, onunread, word: wordsIn(lang), days: null });
     this.#build(switchUrl);
+    if (site) store.key += site;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
     this.connection = new Connection({
       url: url ?? `${scheme}//${location.host}/ws/chat/`,

@@ -433,7 +433,9 @@ def test_the_demo_shop_shows_the_chat(browser: Browser, chat_server: Any) -> Non
     chat_server.manage("load_demo", "-v0", "--port", str(urlsplit(chat_server.url).port))
     context = browser.new_context()
     page = context.new_page()
-    page.goto(f"{chat_server.url}/demo/shop/?lang=en")
+    page.goto(f"{chat_server.url}/?lang=en")
+    expect(page.locator("#chat[data-status=online]")).to_be_visible(timeout=15_000)
+    page.goto(f"{chat_server.url}/demo/shop/?lang=en")  # of the same origin, with a conversation of its own
     page.locator("#launch").click()
     expect(page.frame_locator("iframe").locator("#chat[data-status=online]")).to_be_visible(timeout=15_000)
     context.close()
