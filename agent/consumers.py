@@ -106,6 +106,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self._error("rate_limited", frame, retryable=True)
         except confirmations.ConfirmationExpired:
             self._error("expired", frame)
+        except embedding.TicketExpired:
+            self._error("expired", frame, retryable=True)
+            self.leave(SLOW)
         except embedding.TicketRefused:
             self._error("forbidden_origin", frame)
             self.leave(FORBIDDEN)
@@ -131,13 +134,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
         offset = frames.whole(active, "offset", 0)
         entrance = await in_database(embedding.entrance)(frame, self.address, language=self.language)
         found = entrance.conversation
+        if entrance.left:
+            self.process.hub.part(entrance.left, {"type": "conversation.moved"})
         self.language = frame.get("lang") or found.language
         self.conversation_id, self.key = found.pk, found.secret_hash
         await self.process.hub.join(self)  # before reading, so that no event falls between
         deaf, mode = self.process.hub.deaf, found.mode
         if deaf != (mode == Conversation.Mode.DEGRADED):
             mode = await in_database(modes.settle)(found.pk, degraded=deaf)
-        missed, run = await in_database(_missed)(found, last)
+        missed, run, ratings = await in_database(_missed)(found, last)
         self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
         answer: Frame = {
             "type": "hello.ok",
@@ -146,6 +151,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             "mode": mode,
             "events": missed,
             "retention_days": settings.CHAT_RETENTION_DAYS,
+            "feedback": ratings,
             "identity": "elsewhere" if entrance.identity_elsewhere else "here",
         }
         if run is None:
@@ -389,10 +395,12 @@ _HANDLERS: dict[str, Callable[[ChatConsumer, Frame], Awaitable[None]]] = {
 }
 
 
-def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None]:
-    """What a client that saw `last` has not seen, and the run that is at work or comes next."""
+def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None, list[Frame]]:
+    """What a client that saw `last` has not seen, the run that is at work or comes next, and the ratings given."""
     missed = events.events_after(conversation.secret_hash, last)
+    rated = conversation.feedback.order_by("seq").values_list("seq", "rating")
+    ratings = [{"seq": seq, "rating": rating} for seq, rating in rated]
     unfinished = Run.objects.filter(
         conversation_id=conversation.pk, state__in=[Run.State.PENDING, Run.State.RUNNING]
     )
-    return missed, unfinished.order_by("-state", "input_seq").first()
+    return missed, unfinished.order_by("-state", "input_seq").first(), ratings

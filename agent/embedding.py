@@ -32,7 +32,11 @@ _DEFAULT_PORT: Final = {"https": "443", "http": "80"}
 
 
 class TicketRefused(PharmacyError):
-    """The ticket is used, too old, another site's or another address's, or there is no such site."""
+    """This frame or window may not open that conversation, or there is no such site."""
+
+
+class TicketExpired(TicketRefused):
+    """The ticket is used, too old, another site's or another address's; a frame may come with a new one."""
 
 
 class TicketsLimited(RateLimited):
@@ -54,6 +58,7 @@ class Entrance:
     conversation: Conversation
     secret: str
     identity_elsewhere: bool
+    left: str = ""  # the hash of the secret that opened it in the frame it was moved out of
 
 
 # -- Origins ------------------------------------------------------------------------------------------------
@@ -115,10 +120,12 @@ def ticket_issue(site: ChatSite, address: str) -> str:
 
 
 def site_admit(public_id: str, ticket: str, address: str) -> ChatSite:
-    """The site that a ticket was issued for; the ticket is used up. Raises TicketRefused."""
+    """The site that a ticket was issued for; the ticket is used up. Raises TicketRefused and TicketExpired."""
     site = site_find(public_id)
-    if site is None or not _held(ticket, address).filter(site=site).delete()[0]:
+    if site is None:
         raise TicketRefused
+    if not _held(ticket, address).filter(site=site).delete()[0]:
+        raise TicketExpired
     return site
 
 
@@ -143,17 +150,18 @@ def handover_issue(conversation_id: UUID, key: str, address: str) -> str:
     return f"/continue/?lang={conversation.language}#{ticket}"
 
 
-def handover_take(ticket: str, address: str) -> tuple[Conversation, str]:
+def handover_take(ticket: str, address: str) -> Entrance:
     """Moves a conversation out of its frame and returns it with its new secret; the old one opens nothing.
 
-    What waited for the customer's identity is taken up by a run of its own. Raises TicketRefused.
+    What waited for the customer's identity is taken up by a run of its own. Raises TicketExpired.
     """
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
         held = _held(ticket, address).filter(site=None)
         found = held.values_list("conversation_id", flat=True).first()
         if found is None or not held.delete()[0]:
-            raise TicketRefused
+            raise TicketExpired
+        left = Conversation.objects.values_list("secret_hash", flat=True).get(pk=found)
         Conversation.objects.filter(pk=found).update(
             secret_hash=secret_hash(secret), site=None, patient=None, verified_at=None
         )
@@ -165,19 +173,18 @@ def handover_take(ticket: str, address: str) -> tuple[Conversation, str]:
                 input_seq=conversation.seq_head,
                 input={"address": address_key(address)},
             )
-    return conversation, secret
+    return Entrance(conversation, secret, identity_elsewhere=False, left=left)
 
 
 # -- The door -----------------------------------------------------------------------------------------------
 def entrance(frame: Mapping[str, Any], address: str, *, language: str) -> Entrance:
     """The conversation that a hello opens: a new one, one that goes on, or one that leaves its frame by a ticket.
 
-    Raises TicketRefused, ConversationGone and BadFrame.
+    Raises TicketRefused, TicketExpired, ConversationGone and BadFrame.
     """
     public_id, ticket = frames.short(frame, "site"), frames.short(frame, "ticket")
     if ticket and not public_id:
-        moved, secret = handover_take(ticket, address)
-        return Entrance(moved, secret, identity_elsewhere=False)
+        return handover_take(ticket, address)
     site = site_admit(public_id, ticket or "", address) if public_id else None
     known = frames.short(frame, "conversation")
     if known is None:

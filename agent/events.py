@@ -84,4 +84,5 @@ def heads(keys: Sequence[str]) -> dict[str, int]:
 
 def frame(event: Event) -> dict[str, Any]:
     """An event as clients read it."""
-    return {"v": 1, "type": event.type, "seq": event.seq, **event.payload}
+    told: dict[str, Any] = {"v": 1, "type": event.type, "seq": event.seq, "at": event.created_at.isoformat()}
+    return {**told, **event.payload}

@@ -10,6 +10,7 @@ from django.db import DatabaseError
 
 from agent import modes
 from agent.database import in_database
+from agent.embedding import tickets_purge
 from agent.hub import Hub
 from agent.loop import answer
 from agent.retention import AT_ONCE, conversations_expire
@@ -47,6 +48,7 @@ class Process:
             try:
                 while await in_database(conversations_expire)() == AT_ONCE:
                     pass
+                await in_database(tickets_purge)()
             except DatabaseError as error:
                 log.error("database unavailable: %s", type(error).__name__)
             await asyncio.sleep(CHORES_SECONDS)

@@ -213,6 +213,10 @@ export class Connection {
     if (event.type === "hello.ok") this.#welcome(event);
     else if (event.type === "error") this.#failed(event);
     else if (event.type === "conversation.deleted") this.#deleted();
+    else if (event.type === "conversation.moved") {
+      this.stop();
+      this.onEvent(event, true);
+    }
     else if (this.#ready) this.#deliver(event, true);
   }
 

@@ -35,6 +35,14 @@ export class Feedback {
     return row.element;
   }
 
+  /** A rating of an earlier visit. */
+  kept(seq, rating) {
+    const row = this.#rows.get(seq);
+    if (!row) return;
+    row.kept = rating;
+    this.#press(row, rating);
+  }
+
   saved({ seq, rating }) {
     this.#waiting = this.#waiting.filter((row) => row.seq !== seq);
     const row = this.#rows.get(seq);

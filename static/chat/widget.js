@@ -201,7 +201,8 @@ export class Chat {
       "handoff.updated": () => this.#handoff(event, fresh),
       "handover.ready": () => this.handover.ready(event),
       "mode.changed": () => this.banner.mode(event.mode),
-      "conversation.deleted": () => this.#deleted(),
+      "conversation.deleted": () => this.#gone("erased"),
+      "conversation.moved": () => this.#gone("moved"),
       error: () => this.#error(event),
     }[event.type];
     on?.();
@@ -218,6 +219,7 @@ export class Chat {
     }
     this.days = event.retention_days ?? null;
     if (this.days) this.consent.textContent = this.word("consent", { days: this.days });
+    for (const { seq, rating } of event.feedback ?? []) this.feedback.kept(seq, rating);
     this.banner.mode(event.mode);
   }
 
@@ -291,10 +293,10 @@ export class Chat {
     this.transcript.handoff(String(event.number), content, fresh);
   }
 
-  #deleted() {
+  #gone(key) {
     this.#clear();
     this.#erased = true;
-    this.transcript.notice(this.word("erased"), { action: this.word("begin"), onaction: () => this.#beginAgain() });
+    this.transcript.notice(this.word(key), { action: this.word("begin"), onaction: () => this.#beginAgain() });
     this.#tell({ type: "ended", fresh: true });
   }
 

@@ -51,16 +51,16 @@ async def opened(server: Any, **hello: Any) -> AsyncIterator[tuple[ClientConnect
         yield socket, await receive(socket, "hello.ok")
 
 
-async def refused(server: Any, **hello: Any) -> bool:
-    """Whether a hello is answered by "forbidden_origin" and the end of the socket."""
+async def refused(server: Any, code: str = "forbidden_origin", **hello: Any) -> bool:
+    """Whether a hello is answered by this error and the end of the socket."""
     async with connect(server.ws_url, origin=server.url) as socket:
         await send(socket, "hello", lang="en", **hello)
         frame = json.loads(await asyncio.wait_for(socket.recv(), 20))
         if frame["type"] != "error":
             return False
-        assert frame["code"] == "forbidden_origin"
+        assert frame["code"] == code
         await asyncio.wait_for(socket.wait_closed(), 20)
-        assert socket.close_code == 4403
+        assert socket.close_code == (4403 if code == "forbidden_origin" else 4408)
         return True
 
 
@@ -70,9 +70,9 @@ def test_a_frames_socket_needs_a_ticket_of_its_own_each_time(chat_server: Any) -
         async with opened(chat_server, site=SITE, ticket=used) as (_, hello):
             assert hello["identity"] == "elsewhere"
             secret = hello["conversation"]
-        assert await refused(chat_server, site=SITE, ticket=used)
-        assert await refused(chat_server, site=SITE, ticket=used, conversation=secret)
-        assert await refused(chat_server, site=SITE)
+        assert await refused(chat_server, "expired", site=SITE, ticket=used)
+        assert await refused(chat_server, "expired", site=SITE, ticket=used, conversation=secret)
+        assert await refused(chat_server, "expired", site=SITE)
         assert await refused(chat_server, site="pub_nobody", ticket=ticket(chat_server))
         fresh = {"site": SITE, "ticket": ticket(chat_server), "conversation": secret}
         async with opened(chat_server, **fresh) as (_, hello):
@@ -114,10 +114,11 @@ def test_the_way_out_takes_the_talk_along_and_cuts_the_frame_off(chat_server: An
                         heard.append(json.loads(await asyncio.wait_for(frame.recv(), 20)))
                 except ConnectionClosed:
                     assert frame.close_code == 4410
+                assert heard[-1]["type"] == "conversation.moved"
                 assert not [
                     event for event in heard if "text" in event or event["type"].startswith("identity")
                 ]
-            assert await refused(chat_server, ticket=out)
+            assert await refused(chat_server, "expired", ticket=out)
             async with connect(chat_server.ws_url, origin=chat_server.url) as again:
                 await send(again, "hello", site=SITE, ticket=ticket(chat_server), conversation=old)
                 assert (await receive(again, "error"))["code"] == "unknown_conversation"

@@ -280,7 +280,8 @@ def test_the_way_out_moves_the_conversation(embedded: tuple[Conversation, str]) 
     address = embedding.handover_issue(conversation.pk, events.secret_hash(old), HERE)
     path, _, ticket = address.partition("#")
     assert path == "/continue/?lang=en"
-    moved, secret = embedding.handover_take(ticket, HERE)
+    entrance = embedding.handover_take(ticket, HERE)
+    moved, secret = entrance.conversation, entrance.secret
     assert moved == conversation and moved.site is None and not moved.identity_elsewhere
     assert events.conversation_find(old) is None
     assert events.conversation_find(secret) == conversation
