@@ -22,10 +22,6 @@ from prescriptions.models import Handoff
 from stores.geo import Point
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
-REASONS: Final = frozenset(
-    {"customer_asked", "not_understood", "identity_failed", "refill", "extra_dose", "unverifiable"}
-)
-
 
 def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
     """Starts proving who asks: a code to the contact on file (policy `otp`), or at once (policy `identifier`).
@@ -74,7 +70,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
         known = Handoff.objects.filter(run_key=str(run.pk)).exists()
         opened = handoffs.handoff_open(
             conversation_id=conversation.pk,
-            reason=reason if reason in REASONS else "customer_asked",
+            reason=reason if reason in Handoff.Reason.values else "customer_asked",
             run_key=str(run.pk),
             language=conversation.language,
             patient=conversation.patient,
@@ -100,7 +96,12 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
         return {}
     conversation = run.conversation
     run_key = f"confirm:{waiting.pk}"
+    summary = f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient"
     with transaction.atomic():
+        same = Handoff.objects.filter(patient=patient, summary=summary, state=Handoff.State.OPEN)
+        earlier = same.exclude(run_key=run_key).first()
+        if earlier:
+            return {"number": earlier.number, "again": True}
         known = Handoff.objects.filter(run_key=run_key).exists()
         opened = handoffs.handoff_open(
             conversation_id=conversation.pk,
@@ -108,7 +109,7 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
             run_key=run_key,
             language=conversation.language,
             patient=patient,
-            summary=f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient",
+            summary=summary,
         )
         if not known:
             handoff_tell(conversation, opened, run)

@@ -20,7 +20,7 @@ from agent.models import Confirmation, Run
 from agent.runs import address_key
 from agent.tools.facts import both
 from agent.turns import verified_patient
-from agent.wording import Language, count, label, say
+from agent.wording import Language, label, measure, say
 from pharmacy_site.lib.errors import PharmacyError
 from prescriptions import selectors
 from prescriptions.audit import Access, audit_record
@@ -74,10 +74,13 @@ def _summary(prescription: Prescription, language: Language) -> dict[str, Any]:
     return {
         "title": say("confirm_refill", language),
         "rows": [
-            [label("column", "medicine", language), f"{name} {medication.strength}".strip()],
+            [
+                label("column", "medicine", language),
+                f"{name} {measure(medication.strength, language)}".strip(),
+            ],
             [
                 label("column", "refills", language),
-                count("refills_short", language, prescription.refills_left),
+                str(prescription.refills_left),
             ],
         ],
         "yes": say("confirm_yes", language),

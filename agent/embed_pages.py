@@ -38,6 +38,10 @@ def site_script(request: HttpRequest, public_id: str) -> HttpResponse:
     """
     site = embedding.site_find(public_id)
     origins = [origin for origin in embedding.frame_ancestors(site) if "://" in origin] if site else None
+    if origins is not None and settings.DEBUG:
+        origins.append(
+            f"{request.scheme}://{request.get_host()}"
+        )  # the demo shop, on whatever port it is served
     name, value = json.dumps(public_id), json.dumps(origins)
     body = f"(window.PharmacyChatSites = window.PharmacyChatSites || {{}})[{name}] = {value};\n"
     return _script(body.encode(), seconds=60)
@@ -50,6 +54,8 @@ def frame(request: HttpRequest, public_id: str) -> HttpResponse:
     site = _site(public_id)
     language_chosen(request)
     sources = embedding.frame_ancestors(site)
+    if settings.DEBUG:
+        sources.append(f"{request.scheme}://{request.get_host()}")
     response = render(request, "embed.html", {"site": site, "origins": json.dumps(sources)})
     response._csp_replace = {"frame-ancestors": sources}  # type: ignore[attr-defined]
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"

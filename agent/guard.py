@@ -118,9 +118,16 @@ def _emergency(turn: Turn, kinds: Sequence[emergency.Emergency]) -> Reply:
     texts = [say(f"emergency_{kind.name}", turn.language, **numbers) for kind in kinds]
     if settings.EMERGENCY_POISON and {kind.name for kind in kinds} & {"POISONING", "EXTRA_DOSE"}:
         texts.append(say("emergency_poison_centre", turn.language, **numbers))
-    chips = [say("chip_person", turn.language)]
+    text = "\n\n".join(texts)
     return Reply(
-        "\n\n".join(texts), turn.language, {**turn.state, "pending": None}, suggestions=chips, fixed=True
+        text,
+        turn.language,
+        {**turn.state, "pending": None},
+        suggestions=[say("chip_person", turn.language)],
+        fixed=True,
+        phones=[
+            number for number in numbers.values() if number and re.search(rf"\b{re.escape(number)}\b", text)
+        ],
     )
 
 

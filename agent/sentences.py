@@ -787,6 +787,8 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
     },
     "column": {
         "product": ("Product", "תכשיר"),
+        "medicine": ("Medicine", "תרופה"),
+        "refills": ("Refills left", "ניפוקים שנותרו"),
         "stock": ("In stock", "במלאי"),
         "ingredient": ("Active ingredient", "חומר פעיל"),
         "form": ("Form", "צורת מתן"),

@@ -171,7 +171,9 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             ],
         }
         if confirm := work.run.input.get("confirm"):
-            payload["confirm_id"] = confirm["id"]
+            payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
+        if reply.phones:
+            payload["phones"] = list(reply.phones)
         told = events.event_append(
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
         )

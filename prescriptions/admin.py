@@ -10,6 +10,8 @@ from django.forms import BaseModelFormSet, ModelForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 from unfold.admin import ModelAdmin, TabularInline
@@ -189,7 +191,7 @@ class HandoffAdmin(PatientData):
         "reason",
         "language",
         "patient",
-        "conversation_id",
+        "conversation",
         "summary",
         "created_at",
         "closed_at",
@@ -197,6 +199,14 @@ class HandoffAdmin(PatientData):
     ]
     readonly_fields = fields
     actions = ["close"]
+
+    @admin.display(description=_("conversation"))
+    def conversation(self, row: Handoff) -> str:
+        """The way to the conversation, which may have been deleted meanwhile."""
+        if row.conversation_id is None:
+            return "-"
+        url = reverse("admin:agent_conversation_change", args=[row.conversation_id])
+        return format_html('<a href="{}">{}</a>', url, str(row.conversation_id)[:8])
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

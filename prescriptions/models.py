@@ -232,8 +232,16 @@ class Handoff(models.Model):
         OPEN = "open", _("Open")
         CLOSED = "closed", _("Closed")
 
+    class Reason(models.TextChoices):
+        CUSTOMER_ASKED = "customer_asked", _("the customer asked for a person")
+        NOT_UNDERSTOOD = "not_understood", _("the assistant did not understand")
+        IDENTITY_FAILED = "identity_failed", _("identity not confirmed")
+        REFILL = "refill", _("a refill")
+        EXTRA_DOSE = "extra_dose", _("an extra dose was taken")
+        UNVERIFIABLE = "unverifiable", _("no checked answer")
+
     number = models.CharField(_("number"), max_length=40, unique=True)
-    reason = models.CharField(_("reason"), max_length=60, db_index=True)
+    reason = models.CharField(_("reason"), max_length=60, choices=Reason.choices, db_index=True)
     conversation_id = models.UUIDField(_("conversation"), null=True, blank=True, db_index=True)
     run_key = models.CharField(max_length=100, unique=True, null=True, blank=True)
     patient = models.ForeignKey(

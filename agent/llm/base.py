@@ -63,7 +63,8 @@ class Turn:
 class Reply:
     """A worded answer. `quoted` are leaflet texts that it cites verbatim; `state` replaces the conversation's.
 
-    `fixed` marks the server's own settled sentences (emergencies, codes); no model's answer is.
+    `fixed` marks the server's own settled sentences (emergencies, codes); no model's answer is. `phones` are numbers to call
+    now.
     """
 
     text: str
@@ -73,6 +74,7 @@ class Reply:
     suggestions: Sequence[str] = ()
     quoted: Sequence[str] = ()
     fixed: bool = False
+    phones: Sequence[str] = ()
 
 
 class Model(Protocol):

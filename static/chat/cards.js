@@ -47,10 +47,10 @@ function piece(value, lang) {
   return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : text);
 }
 
-/** A sentence, in the direction of the card. */
+/** A sentence, in a direction of its own: a note may come in another language than the card. */
 function sentence(value, lang, attributes = {}) {
   const text = plain(value);
-  return text ? h("p", attributes, textNodes(text, lang)) : null;
+  return text ? h("p", { dir: "auto", ...attributes }, textNodes(text, lang)) : null;
 }
 
 /** Words that an icon stands beside: the meaning is never in a colour alone. */

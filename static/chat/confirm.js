@@ -53,10 +53,10 @@ export class Confirmations {
   }
 
   /** A message answers a card, here or in another tab. */
-  answered(id) {
+  answered(id, decision) {
     const card = this.#cards.get(id);
     if (!card) return;
-    const answer = card.answers[card.decision]?.textContent;
+    const answer = card.answers[decision]?.textContent;
     this.#close(card, answer ? this.word("confirmChosen", { answer }) : this.word("confirmAnswered"));
   }
 

@@ -39,6 +39,14 @@ export class Handover {
     this.say(this.word("continueOpened"));
   }
 
+  /** Returns whether it was the way out that the server refused, and the card has told of it. */
+  refused(sentence) {
+    const state = this.#waiting;
+    this.clear();
+    if (state) state.textContent = sentence;
+    return Boolean(state);
+  }
+
   clear() {
     this.#waiting = null;
   }

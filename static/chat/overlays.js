@@ -128,7 +128,7 @@ export class Sheet {
     );
     this.chat.append(this.element);
     cover(this.chat, true, this.element);
-    buttons[0].focus();
+    buttons[0].focus({ preventScroll: true });
   }
 
   close() {

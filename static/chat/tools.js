@@ -95,3 +95,9 @@ export class Place {
 function coarse(degrees) {
   return Math.round(degrees * 1_000) / 1_000;
 }
+
+/** Numbers to call now, in reach of a thumb. */
+export function calls(phones, word) {
+  const link = (phone) => h("a", { class: "chat-main chat-call", href: `tel:${phone.replace(/[^+*\d]/g, "")}` }, word("call", { phone }));
+  return h("p", { class: "chat-calls" }, phones.map(link));
+}

@@ -13,7 +13,7 @@ import { layout } from "./layout.js";
 import { eraseQuestion, Menu, privacyNotice, Sheet } from "./overlays.js";
 import { download } from "./record.js";
 import { IdleWatch, store } from "./store.js";
-import { PersonButton, Place } from "./tools.js";
+import { calls, PersonButton, Place } from "./tools.js";
 import { Transcript } from "./transcript.js";
 import { wordsIn } from "./words.js";
 
@@ -152,7 +152,8 @@ export class Chat {
         choose: (text) => this.#choose(text),
         retry: (id) => this.connection.retry(id),
         card: (content, lang) => this.#card(content, lang),
-        extras: ({ role, seq }) => (role === "assistant" && Number.isInteger(seq) ? this.feedback.add(seq) : null),
+        extras: ({ role, seq, phones }) =>
+          role !== "assistant" || !Number.isInteger(seq) ? null : phones?.length ? calls(phones, word) : this.feedback.add(seq),
         busy: (busy) => this.composer.busy(busy),
       },
     });
@@ -224,17 +225,17 @@ export class Chat {
   }
 
   #completed(event, fresh) {
-    const { role, text, confirm_id: confirmed } = event;
+    const { role, text, confirm_id: confirmed, decision } = event;
     const at = event.at ? new Date(event.at) : fresh ? new Date() : null;
     if (role === "user") this.#lastText = text ?? "";
-    if (confirmed) this.confirmations.answered(confirmed);
+    if (confirmed) this.confirmations.answered(confirmed, decision);
     this.transcript.completed({ ...event, at }, fresh);
     if (fresh && ["assistant", "staff"].includes(role)) this.onunread?.((this.#unread += 1));
   }
 
   #card(content, lang) {
     const { kind, data } = content ?? {};
-    return kind === "identity" && data?.action === "continue" ? this.handover.card(data) : card(content, lang);
+    return this.frame && kind === "identity" && data?.action === "continue" ? this.handover.card(data) : card(content, lang);
   }
 
   #over(event, key, fresh) {
@@ -263,7 +264,7 @@ export class Chat {
     }
     if (["code_wrong", "code_expired", "locked"].includes(code)) this.#codeRefused(event, sentence);
     else if (id) this.transcript.refused(id, sentence, event.retryable);
-    else if (!this.confirmations.refused(event) && !this.feedback.refused()) this.transcript.notice(sentence);
+    else if (!this.confirmations.refused(event) && !this.feedback.refused() && !this.handover.refused(sentence)) this.transcript.notice(sentence);
     if (code === "rate_limited") this.person.asked(false);
   }
 

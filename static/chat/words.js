@@ -30,6 +30,7 @@ const WORDS = {
   ],
   eraseYes: ["Delete it", "למחוק"],
   eraseNo: ["Keep it", "להשאיר"],
+  call: ["Call {phone}", "חיוג {phone}"],
   moved: ["This chat goes on in the window that you opened.", "השיחה ממשיכה בחלון שפתחתם."],
   erased: ["The conversation was deleted. You can begin a new one.", "השיחה נמחקה. אפשר להתחיל שיחה חדשה."],
   begin: ["Begin a new chat", "שיחה חדשה"],
