@@ -1,0 +1,202 @@
+"""Many open conversations on the served site, against echoes on the same servers: memory, latency, lost sockets, CPU.
+
+    python benchmarks/run.py --only chat_load [--connections 500 2000] [--seconds 60] [--ramp 30]
+"""
+
+import json
+import os
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import psycopg
+import redis
+
+from benchmarks.chat_client import Job
+from benchmarks.databases import POSTGRES, ROOT, Databases
+from benchmarks.measure import SEED, percentile
+from benchmarks.servers import Server, served
+
+CONNECTIONS = [int(size) for size in os.environ.get("BENCH_CONNECTIONS", "500 2000").split()]
+SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
+RAMP = float(os.environ.get("BENCH_RAMP", "30"))
+REDIS = os.environ.get("BENCH_REDIS", "redis://127.0.0.1:6379/9")
+EVERY = 30.0  # seconds between a conversation's messages
+SETTLE = 2.0
+CHAT, CHANNELS, STARLETTE = "chat", "Channels echo", "Starlette echo"
+APPLICATIONS = {
+    CHAT: ("pharmacy_site.asgi:application", "/ws/chat/"),
+    CHANNELS: ("benchmarks.chat_echo:channels", "/echo/"),
+    STARLETTE: ("benchmarks.chat_echo:starlette", "/echo/"),
+}
+FLAGS = {"uvicorn": ["--ws-per-message-deflate", "false"], "daphne": []}
+TITLE = "Open conversations, each with a message every 30 s"
+NOTES = (
+    f"Command: python benchmarks/run.py --only chat_load --connections {' '.join(map(str, CONNECTIONS))}"
+    f" --seconds {SECONDS:g} --ramp {RAMP:g}",
+    "SQLite rows: channel layer in memory, one process. PostgreSQL rows: Redis. Baselines, in the same run, by the same",
+    "client at the same rate, one process: `Channels echo` is a bare AsyncWebsocketConsumer, `Starlette echo` a bare",
+    "route. KB: memory (PSS, all processes of the server) per open conversation that has said hello and no more; KB end:",
+    "the same when all have talked and are still open. × Channels, × Starlette: ours over theirs, same size and server",
+    "(Starlette: on uvicorn). ack: message.send to message.accepted (for an echo: to the echo), milliseconds. answer: to the",
+    "whole answer. msg/s, answers/s: inside the window. lost: sockets that closed by themselves; open: messages without",
+    "an answer when as much time as the window had passed again. CPU ms: of the server's processes (not of PostgreSQL and",
+    "Redis) per message, hello and ramp not in it. client: cores that the client used; late: its own lateness (p99, ms),",
+    "which is in the times. sessions, Redis: most connections of the site at one time in the window.",
+)
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One measurement: what is served, by which server, in how many processes, for how many conversations."""
+
+    what: str
+    server: str
+    workers: int
+    size: int
+
+
+def measure(own: Databases) -> list[Row]:
+    """Return a row per case, the baselines behind what they are baselines of."""
+    rows = []
+    for size in CONNECTIONS if own.vendor == "postgresql" else CONNECTIONS[:1]:
+        echoes = {
+            case: case_measure(case, own)
+            for case in (
+                Case(CHANNELS, "uvicorn", 1, size),
+                Case(STARLETTE, "uvicorn", 1, size),
+                Case(CHANNELS, "daphne", 1, size),
+            )
+        }
+        several = [Case(CHAT, "uvicorn", 2, size)] if own.vendor == "postgresql" else []
+        for case in (Case(CHAT, "uvicorn", 1, size), Case(CHAT, "daphne", 1, size), *several):
+            same = echoes[Case(CHANNELS, case.server, 1, size)]
+            starlette = echoes[Case(STARLETTE, "uvicorn", 1, size)]
+            ours = case_measure(case, own)
+            ratios = {"× Channels": _over(ours, same, "KB"), "× Starlette": _over(ours, starlette, "KB")}
+            rows.append(ours | ratios | {"ack × echo": _over(ours, same, "ack p50")})
+        rows += echoes.values()
+    return rows
+
+
+def case_measure(case: Case, own: Databases, *, every: float = EVERY) -> Row:
+    """Serve, open, talk, close; return the row."""
+    print(f"  {case.size} × {case.what} on {case.server} × {case.workers} …", file=sys.stderr)
+    application, path = APPLICATIONS[case.what]
+    workers = ["--workers", str(case.workers)] if case.workers > 1 else []
+    with served(case.server, application, _environment(own), *FLAGS[case.server], *workers) as server:
+        # An echo says all there is to say in a shorter time.
+        ramp, window = (RAMP, SECONDS) if case.what == CHAT else (RAMP / 3, SECONDS / 2)
+        job = Job(
+            "chat" if case.what == CHAT else "echo", server.port, path, case.size, ramp, window, every, window, SEED
+        )  # fmt: skip
+        with _Client.started(job) as client:
+            return _row(case, own, server, client)
+
+
+def _row(case: Case, own: Databases, server: Server, client: "_Client") -> Row:
+    client.step("warm")
+    time.sleep(SETTLE)
+    before = server.memory()
+    client.step("open")
+    time.sleep(SETTLE)
+    opened, cpu = server.memory(), server.cpu()
+    most = {"sessions": None, "Redis": None} if case.what == CHAT else {}
+    seen = client.step("talk", watch=lambda: _watch(most, own) if most else None)
+    used = None if cpu is None else (server.cpu() or cpu) - cpu
+    ended = server.memory()
+    client.step("close")
+    return {
+        "database": own.vendor,
+        "what": case.what,
+        "server": case.server if case.workers == 1 else f"{case.server} × {case.workers}",
+        "size": case.size,
+        "KB": _each(before, opened, case.size),
+        "KB end": _each(before, ended, case.size),
+        "× Channels": None,
+        "× Starlette": None,
+        "msg/s": seen["in_window"][0] / client.job.window,
+        "ack p50": _percentile(seen["accepted"], 0.5),
+        "ack p99": _percentile(seen["accepted"], 0.99),
+        "ack × echo": None,
+        "answers/s": seen["in_window"][1] / client.job.window if case.what == CHAT else None,
+        "answer p50": _percentile(seen["answered"], 0.5),
+        "answer p99": _percentile(seen["answered"], 0.99),
+        "lost": sum(seen["lost"].values()),
+        "errors": sum(seen["errors"].values()) + seen["failed"],
+        "open": seen["unanswered"],
+        "CPU ms": None if used is None else used * 1000 / max(1, seen["sent"]),
+        "client": seen["cpu"],
+        "late": _percentile(seen["lag"], 0.99),
+        **most,
+    }
+
+
+class _Client:
+    """The client's process, taken from step to step."""
+
+    def __init__(self, job: Job, process: subprocess.Popen[str]) -> None:
+        self.job = job
+        self._process = process
+
+    @classmethod
+    @contextmanager
+    def started(cls, job: Job) -> Iterator["_Client"]:
+        command = [sys.executable, "-m", "benchmarks.chat_client", json.dumps(asdict(job))]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+        try:
+            yield cls(job, process)
+        finally:
+            process.kill()
+            process.communicate()
+
+    def step(self, name: str, watch: Any = lambda: None) -> Row:
+        """Let it take a step; `watch` is called each second until it is done."""
+        assert self._process.stdin and self._process.stdout
+        print(name, file=self._process.stdin, flush=True)
+        while not select.select([self._process.stdout], [], [], 1.0)[0]:
+            watch()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the client ended while it should {name}")
+        told: Row = json.loads(line)
+        return told
+
+
+def _environment(own: Databases) -> dict[str, str]:
+    many = {"CHAT_SOCKETS_OPEN": "1000000", "CHAT_SOCKETS_PER_MINUTE": "1000000"}  # they share an address
+    bus = {"REDIS_URL": REDIS} if own.vendor == "postgresql" else {}
+    return {**os.environ, **many, **bus}
+
+
+def _watch(most: Row, own: Databases) -> None:
+    """Keep the largest number of connections that the site has to PostgreSQL and to Redis."""
+    if own.vendor != "postgresql":
+        return
+    name = os.environ["DATABASE_URL"].rpartition("/")[2]
+    with psycopg.connect(f"{POSTGRES}/postgres", autocommit=True) as watcher:
+        row = watcher.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = %s", [name]).fetchone()
+    with redis.Redis.from_url(REDIS, db=0) as bus:
+        database = REDIS.rpartition("/")[2]
+        clients = sum(client["db"] == database for client in bus.client_list())
+    most["sessions"] = max(most["sessions"] or 0, row[0] if row else 0)
+    most["Redis"] = max(most["Redis"] or 0, clients)
+
+
+def _each(before: int | None, after: int | None, count: int) -> float | None:
+    return None if before is None or after is None else (after - before) / 1024 / count
+
+
+def _percentile(values: list[float], part: float) -> float | None:
+    return percentile(values, part) if values else None
+
+
+def _over(ours: Row, theirs: Row, column: str) -> float | None:
+    return ours[column] / theirs[column] if ours[column] and theirs[column] else None
