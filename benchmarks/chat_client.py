@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -103,10 +104,8 @@ class Customer:
         now = time.perf_counter()
         self.waiting[id] = now
         self.asked.append(now)
-        try:
+        with suppress(ConnectionClosed):
             await self._send({"type": "message.send", "client_msg_id": id, "text": text})
-        except ConnectionClosed:
-            pass
 
     async def close(self) -> None:
         """Leave; from here on a closed socket is not a lost one."""
@@ -118,11 +117,9 @@ class Customer:
         await self.socket.send(json.dumps({"v": 1, **frame}, ensure_ascii=False))
 
     async def _read(self) -> None:
-        try:
+        with suppress(ConnectionClosed):
             async for text in self.socket:
                 self._take(json.loads(text), time.perf_counter())
-        except ConnectionClosed:
-            pass
         if not self.leaving:
             self.seen.lost[str(self.socket.close_code)] += 1
 

@@ -1,6 +1,29 @@
-"""The baselines of the chat's load: a WebSocket that says again what it hears, by Channels and by Starlette."""
+"""The baselines of the chat: a WebSocket that says again what it hears, by Channels and by Starlette, and a bare page."""
 
 from typing import Any
+
+PAGE = """<!doctype html><title>Echo</title><div data-status="connecting"><textarea id="chat-input"></textarea><ol></ol></div>
+<script>
+const place = document.querySelector("div"), field = document.querySelector("textarea");
+const socket = new WebSocket(`ws://${location.host}/echo/`);
+const show = (role, text) => {
+  const item = document.createElement("li"), inner = document.createElement("p");
+  item.className = `chat-${role}`;
+  inner.className = "chat-text";
+  inner.textContent = text;
+  item.append(inner);
+  document.querySelector("ol").append(item);
+};
+socket.onopen = () => (place.dataset.status = "online");
+socket.onmessage = ({data}) => show("assistant", data);
+field.onkeydown = (event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  show("user", field.value);
+  socket.send(field.value);
+  field.value = "";
+};
+</script>"""
 
 
 def __getattr__(name: str) -> Any:
@@ -30,7 +53,9 @@ def _channels() -> Any:
 
 def _starlette() -> Any:
     from starlette.applications import Starlette
-    from starlette.routing import WebSocketRoute
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse
+    from starlette.routing import Route, WebSocketRoute
     from starlette.websockets import WebSocket
 
     async def echo(socket: WebSocket) -> None:
@@ -38,4 +63,7 @@ def _starlette() -> Any:
         async for text in socket.iter_text():
             await socket.send_text(text)
 
-    return Starlette(routes=[WebSocketRoute("/echo/", echo)])
+    async def page(request: Request) -> HTMLResponse:
+        return HTMLResponse(PAGE)
+
+    return Starlette(routes=[WebSocketRoute("/echo/", echo), Route("/", page)])

@@ -1,6 +1,6 @@
 """Many open conversations on the served site, against echoes on the same servers: memory, latency, lost sockets, CPU.
 
-    python benchmarks/run.py --only chat_load [--connections 500 2000] [--seconds 60] [--ramp 30]
+python benchmarks/run.py --only chat_load [--connections 500 2000] [--seconds 60] [--ramp 30]
 """
 
 import json
@@ -27,27 +27,31 @@ SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
 RAMP = float(os.environ.get("BENCH_RAMP", "30"))
 REDIS = os.environ.get("BENCH_REDIS", "redis://127.0.0.1:6379/9")
 EVERY = 30.0  # seconds between a conversation's messages
-SETTLE = 2.0
+SETTLE = 2.0  # seconds until the memory is read
+IDLE = max(SETTLE, RAMP / 3)  # seconds in which nobody says anything
+SERVE, UVICORN, DAPHNE = "serve", "uvicorn", "daphne"
 CHAT, CHANNELS, STARLETTE = "chat", "Channels echo", "Starlette echo"
 APPLICATIONS = {
     CHAT: ("pharmacy_site.asgi:application", "/ws/chat/"),
     CHANNELS: ("benchmarks.chat_echo:channels", "/echo/"),
     STARLETTE: ("benchmarks.chat_echo:starlette", "/echo/"),
 }
-FLAGS = {"uvicorn": ["--ws-per-message-deflate", "false"], "daphne": []}
+FLAGS = {SERVE: [], UVICORN: ["--ws-per-message-deflate", "false"], DAPHNE: []}
 TITLE = "Open conversations, each with a message every 30 s"
 NOTES = (
     f"Command: python benchmarks/run.py --only chat_load --connections {' '.join(map(str, CONNECTIONS))}"
     f" --seconds {SECONDS:g} --ramp {RAMP:g}",
-    "SQLite rows: channel layer in memory, one process. PostgreSQL rows: Redis. Baselines, in the same run, by the same",
-    "client at the same rate, one process: `Channels echo` is a bare AsyncWebsocketConsumer, `Starlette echo` a bare",
-    "route. KB: memory (PSS, all processes of the server) per open conversation that has said hello and no more; KB end:",
-    "the same when all have talked and are still open. × Channels, × Starlette: ours over theirs, same size and server",
-    "(Starlette: on uvicorn). ack: message.send to message.accepted (for an echo: to the echo), milliseconds. answer: to the",
-    "whole answer. msg/s, answers/s: inside the window. lost: sockets that closed by themselves; open: messages without",
-    "an answer when as much time as the window had passed again. CPU ms: of the server's processes (not of PostgreSQL and",
-    "Redis) per message, hello and ramp not in it. client: cores that the client used; late: its own lateness (p99, ms),",
-    "which is in the times. sessions, Redis: most connections of the site at one time in the window.",
+    "`serve` is `manage.py serve` (uvicorn); × 2: two processes. SQLite rows: without Redis; PostgreSQL rows: with it.",
+    "Baselines, in the same run, by the same client at the same rate, one process: `Channels echo` is a bare",
+    "AsyncWebsocketConsumer, `Starlette echo` a bare route; uvicorn without compression.",
+    "KB: memory (PSS, all processes of the server) per open conversation that has said hello and no more; KB end: when all",
+    "have talked and are still open. × Channels, × Starlette: our KB over theirs at this size, on the same kind of server",
+    "(Starlette: on uvicorn). ack: message.send to message.accepted, of an echo to the echo; × echo: our p50 over that of the",
+    "Channels echo. answer: to the whole answer. Times in milliseconds. msg/s, answers/s: accepted, finished in the window.",
+    "lost: sockets that closed by themselves. errors: refused or failed. open: messages without an answer when as much time",
+    "as the window had passed again. CPU ms: of the server's processes (not of PostgreSQL and Redis) per message; idle %: of",
+    "one core while nobody says anything. client: cores that the client used; late: how late it was itself (p99), which is",
+    "in the times. sessions, Redis: most connections of the site to PostgreSQL and to Redis in the window.",
 )
 Row = dict[str, Any]
 
@@ -62,6 +66,15 @@ class Case:
     size: int
 
 
+def absent(vendor: str) -> str:
+    """Return why this cannot be measured here, empty when it can."""
+    try:
+        redis.Redis.from_url(REDIS).ping()
+    except redis.RedisError as error:
+        return f"Redis is needed, set BENCH_REDIS: {error}" if vendor == "postgresql" else ""
+    return ""
+
+
 def measure(own: Databases) -> list[Row]:
     """Return a row per case, the baselines behind what they are baselines of."""
     rows = []
@@ -69,18 +82,24 @@ def measure(own: Databases) -> list[Row]:
         echoes = {
             case: case_measure(case, own)
             for case in (
-                Case(CHANNELS, "uvicorn", 1, size),
-                Case(STARLETTE, "uvicorn", 1, size),
-                Case(CHANNELS, "daphne", 1, size),
+                Case(CHANNELS, UVICORN, 1, size),
+                Case(STARLETTE, UVICORN, 1, size),
+                Case(CHANNELS, DAPHNE, 1, size),
             )
         }
-        several = [Case(CHAT, "uvicorn", 2, size)] if own.vendor == "postgresql" else []
-        for case in (Case(CHAT, "uvicorn", 1, size), Case(CHAT, "daphne", 1, size), *several):
-            same = echoes[Case(CHANNELS, case.server, 1, size)]
-            starlette = echoes[Case(STARLETTE, "uvicorn", 1, size)]
+        several = [Case(CHAT, SERVE, 2, size)] if own.vendor == "postgresql" else []
+        for case in (Case(CHAT, SERVE, 1, size), Case(CHAT, DAPHNE, 1, size), *several):
+            same = echoes[Case(CHANNELS, DAPHNE if case.server == DAPHNE else UVICORN, 1, size)]
+            starlette = echoes[Case(STARLETTE, UVICORN, 1, size)]
             ours = case_measure(case, own)
-            ratios = {"× Channels": _over(ours, same, "KB"), "× Starlette": _over(ours, starlette, "KB")}
-            rows.append(ours | ratios | {"ack × echo": _over(ours, same, "ack p50")})
+            rows.append(
+                ours
+                | {
+                    "× Channels": _over(ours, same, "KB"),
+                    "× Starlette": _over(ours, starlette, "KB"),
+                    "ack × echo": _over(ours, same, "ack p50"),
+                }
+            )
         rows += echoes.values()
     return rows
 
@@ -106,11 +125,13 @@ def _row(case: Case, own: Databases, server: Server, client: "_Client") -> Row:
     before = server.memory()
     client.step("open")
     time.sleep(SETTLE)
-    opened, cpu = server.memory(), server.cpu()
+    opened, silent = server.memory(), server.cpu()
+    time.sleep(IDLE)
+    cpu = server.cpu()
     most = {"sessions": None, "Redis": None} if case.what == CHAT else {}
     seen = client.step("talk", watch=lambda: _watch(most, own) if most else None)
-    used = None if cpu is None else (server.cpu() or cpu) - cpu
-    ended = server.memory()
+    used, ended = _less(server.cpu(), cpu), server.memory()
+    resting = _less(cpu, silent)
     client.step("close")
     return {
         "database": own.vendor,
@@ -132,6 +153,7 @@ def _row(case: Case, own: Databases, server: Server, client: "_Client") -> Row:
         "errors": sum(seen["errors"].values()) + seen["failed"],
         "open": seen["unanswered"],
         "CPU ms": None if used is None else used * 1000 / max(1, seen["sent"]),
+        "idle %": None if resting is None else resting * 100 / IDLE,
         "client": seen["cpu"],
         "late": _percentile(seen["lag"], 0.99),
         **most,
@@ -192,6 +214,10 @@ def _watch(most: Row, own: Databases) -> None:
 
 def _each(before: int | None, after: int | None, count: int) -> float | None:
     return None if before is None or after is None else (after - before) / 1024 / count
+
+
+def _less(after: float | None, before: float | None) -> float | None:
+    return None if after is None or before is None else after - before
 
 
 def _percentile(values: list[float], part: float) -> float | None:

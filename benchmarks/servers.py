@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,18 +64,27 @@ def _memory(pids: Sequence[int]) -> int | None:
 
 
 @contextmanager
-def served(server: str, application: str, env: dict[str, str], *flags: str) -> Iterator[Server]:
-    """Serve an application with daphne or uvicorn; `flags` are more of the server's own."""
+def served(server: str, application: str, env: Mapping[str, str], *flags: str) -> Iterator[Server]:
+    """Serve an application with daphne or uvicorn, or the site as `manage.py serve` does; `flags` are more of the server's."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
+    address = ["--port", str(port)]
     commands = {
-        "daphne": ["daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0"],
-        "uvicorn": ["uvicorn", "--host", "127.0.0.1", "--port", str(port), "--no-access-log",
-                    "--log-level", "error"],
-    }  # fmt: skip
-    command = [sys.executable, "-m", *commands[server], *flags, application]
-    process = subprocess.Popen(command, cwd=ROOT, env=env)
+        "serve": ["manage.py", "serve", *address, *flags],
+        "daphne": ["-m", "daphne", *address, "-v", "0", *flags, application],
+        "uvicorn": [
+            "-m",
+            "uvicorn",
+            *address,
+            "--no-access-log",
+            "--log-level",
+            "error",
+            *flags,
+            application,
+        ],
+    }
+    process = subprocess.Popen([sys.executable, *commands[server]], cwd=ROOT, env=env)
     try:
         _wait(port, process)
         yield Server(port, process.pid)
