@@ -8,12 +8,14 @@ server keeps up or not, and the wait for the answers), `close`.
 import asyncio
 import json
 import resource
+import select
+import subprocess
 import sys
 import time
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -21,6 +23,8 @@ from uuid import uuid4
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
+
+from benchmarks.databases import ROOT
 
 SCRIPTS = (
     ("Hello", "Do you have Advil in Jaffa?", "Thanks"),
@@ -244,7 +248,7 @@ class Crowd:
             self.seen.lag.append((time.perf_counter() - due) * 1000)
 
 
-async def _at(times: list[float], actions: list[Callable[[], Awaitable[None]]]) -> None:
+async def _at(times: Sequence[float], actions: Sequence[Callable[[], Awaitable[None]]]) -> None:
     """Start each action at its time, whatever the others do, and wait for all of them."""
     began = time.perf_counter()
     async with asyncio.TaskGroup() as tasks:
@@ -255,6 +259,39 @@ async def _at(times: list[float], actions: list[Callable[[], Awaitable[None]]]) 
 
 async def _done(action: Callable[[], Awaitable[None]]) -> None:
     await action()
+
+
+class Steps:
+    """The same from outside: a client's process, taken from step to step."""
+
+    def __init__(self, job: Job, process: subprocess.Popen[str]) -> None:
+        self.job = job
+        self._process = process
+
+    @classmethod
+    @contextmanager
+    def of(cls, job: Job) -> Iterator["Steps"]:
+        """Start the customers of a job."""
+        command = [sys.executable, "-m", "benchmarks.chat_client", json.dumps(asdict(job))]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+        try:
+            yield cls(job, process)
+        finally:
+            process.kill()
+            process.communicate()
+
+    def step(self, name: str, watch: Callable[[], None] = lambda: None) -> dict[str, Any]:
+        """Let them take a step; `watch` is called each second until it is done."""
+        assert self._process.stdin and self._process.stdout
+        print(name, file=self._process.stdin, flush=True)
+        while not select.select([self._process.stdout], [], [], 1.0)[0]:
+            watch()
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the client ended while it should {name}")
+        told: dict[str, Any] = json.loads(line)
+        return told
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""The baselines of the chat: a WebSocket that says again what it hears, by Channels and by Starlette, and a bare page."""
+"""The baselines of the chat: a WebSocket that says again what it hears, by Channels and by Starlette; and its pages."""
 
 from typing import Any
 
@@ -24,6 +24,7 @@ field.onkeydown = (event) => {
   field.value = "";
 };
 </script>"""
+SHOP = """<!doctype html><title>Shop</title><script src="{chat}w/v1/loader.js" data-site="{site}" async></script>"""
 
 
 def __getattr__(name: str) -> Any:
@@ -66,4 +67,7 @@ def _starlette() -> Any:
     async def page(request: Request) -> HTMLResponse:
         return HTMLResponse(PAGE)
 
-    return Starlette(routes=[WebSocketRoute("/echo/", echo), Route("/", page)])
+    async def shop(request: Request) -> HTMLResponse:
+        return HTMLResponse(SHOP.format(**request.query_params))
+
+    return Starlette(routes=[WebSocketRoute("/echo/", echo), Route("/", page), Route("/shop/", shop)])

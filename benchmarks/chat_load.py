@@ -3,22 +3,17 @@
 python benchmarks/run.py --only chat_load [--connections 500 2000] [--seconds 60] [--ramp 30]
 """
 
-import json
 import os
-import select
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 import redis
 
-from benchmarks.chat_client import Job
-from benchmarks.databases import POSTGRES, ROOT, Databases
+from benchmarks.chat_client import Job, Steps
+from benchmarks.databases import POSTGRES, Databases
 from benchmarks.measure import SEED, percentile
 from benchmarks.servers import Server, served
 
@@ -115,11 +110,11 @@ def case_measure(case: Case, own: Databases, *, every: float = EVERY) -> Row:
         job = Job(
             "chat" if case.what == CHAT else "echo", server.port, path, case.size, ramp, window, every, window, SEED
         )  # fmt: skip
-        with _Client.started(job) as client:
+        with Steps.of(job) as client:
             return _row(case, own, server, client)
 
 
-def _row(case: Case, own: Databases, server: Server, client: "_Client") -> Row:
+def _row(case: Case, own: Databases, server: Server, client: Steps) -> Row:
     client.step("warm")
     time.sleep(SETTLE)
     before = server.memory()
@@ -158,38 +153,6 @@ def _row(case: Case, own: Databases, server: Server, client: "_Client") -> Row:
         "late": _percentile(seen["lag"], 0.99),
         **most,
     }
-
-
-class _Client:
-    """The client's process, taken from step to step."""
-
-    def __init__(self, job: Job, process: subprocess.Popen[str]) -> None:
-        self.job = job
-        self._process = process
-
-    @classmethod
-    @contextmanager
-    def started(cls, job: Job) -> Iterator["_Client"]:
-        command = [sys.executable, "-m", "benchmarks.chat_client", json.dumps(asdict(job))]
-        pipe = subprocess.PIPE
-        process = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
-        try:
-            yield cls(job, process)
-        finally:
-            process.kill()
-            process.communicate()
-
-    def step(self, name: str, watch: Any = lambda: None) -> Row:
-        """Let it take a step; `watch` is called each second until it is done."""
-        assert self._process.stdin and self._process.stdout
-        print(name, file=self._process.stdin, flush=True)
-        while not select.select([self._process.stdout], [], [], 1.0)[0]:
-            watch()
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the client ended while it should {name}")
-        told: Row = json.loads(line)
-        return told
 
 
 def _environment(own: Databases) -> dict[str, str]:
