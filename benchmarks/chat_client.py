@@ -1,7 +1,7 @@
 """The customers of the chat's load: all their sockets in a process of its own, which does what each line on stdin says.
 
 The first argument is a `Job` as JSON. Then each line is a step, answered by one line of JSON on stdout: `warm` (a few
-conversations that stay), `open` (all sockets, which then say nothing), `talk` (messages at their times, whether the
+conversations that stay), `half` and `open` (half of the sockets, then the rest, which say nothing yet), `talk` (messages at their times, whether the
 server keeps up or not, and the wait for the answers), `close`.
 """
 
@@ -181,19 +181,28 @@ class Crowd:
             raise RuntimeError(f"warming up failed: {seen}")
         return {}
 
+    async def half(self) -> dict[str, Any]:
+        """Open half of the sockets in half of the ramp."""
+        return await self._enter(self.job.connections // 2, self.job.ramp / 2)
+
     async def open(self) -> dict[str, Any]:
-        """Open all sockets, spread evenly over the ramp."""
+        """Open the sockets that are not open yet."""
+        rest = self.job.connections - len(self.customers)
+        return await self._enter(rest, self.job.ramp * rest / self.job.connections)
+
+    async def _enter(self, count: int, seconds: float) -> dict[str, Any]:
         gate = asyncio.Semaphore(AT_A_TIME)
-        self.customers = [self._new(number, self.seen) for number in range(self.job.connections)]
 
         async def enter(customer: Customer) -> None:
             async with gate:
                 await customer.open()
 
-        times = [self.job.ramp * number / self.job.connections for number in range(self.job.connections)]
-        began = time.perf_counter()
-        await _at(times, [lambda each=each: enter(each) for each in self.customers])  # type: ignore[misc]
-        return {"seconds": time.perf_counter() - began}
+        first = len(self.customers)
+        new = [self._new(number, self.seen) for number in range(first, first + count)]
+        self.customers += new
+        times = [seconds * place / count for place in range(count)]
+        await _at(times, [lambda each=each: enter(each) for each in new])  # type: ignore[misc]
+        return {}
 
     async def talk(self) -> dict[str, Any]:
         """Send what is due in the window, wait for the answers and tell what was seen."""
@@ -297,7 +306,13 @@ class Steps:
 async def main() -> None:
     """Take the steps that stdin names, until it ends."""
     crowd = Crowd(Job(**json.loads(sys.argv[1])))
-    steps = {"warm": crowd.warm, "open": crowd.open, "talk": crowd.talk, "close": crowd.close}
+    steps = {
+        "warm": crowd.warm,
+        "half": crowd.half,
+        "open": crowd.open,
+        "talk": crowd.talk,
+        "close": crowd.close,
+    }
     loop = asyncio.get_running_loop()
     while step := (await loop.run_in_executor(None, sys.stdin.readline)).strip():
         print(json.dumps(await steps[step]()), flush=True)

@@ -39,10 +39,11 @@ NOTES = (
     "`serve` is `manage.py serve` (uvicorn); × 2: two processes. SQLite rows: without Redis; PostgreSQL rows: with it.",
     "Baselines, in the same run, by the same client at the same rate, one process: `Channels echo` is a bare",
     "AsyncWebsocketConsumer, `Starlette echo` a bare route; uvicorn without compression.",
-    "KB: memory (PSS, all processes of the server) per open conversation that has said hello and no more; KB end: when all",
-    "have talked and are still open. × Channels, × Starlette: our KB over theirs at this size, on the same kind of server",
-    "(Starlette: on uvicorn). ack: message.send to message.accepted, of an echo to the echo; × echo: our p50 over that of the",
-    "Channels echo. answer: to the whole answer. Times in milliseconds. msg/s, answers/s: accepted, finished in the window.",
+    "KB: memory (PSS, all processes of the server) that each of the second half of the conversations added when it had said",
+    "hello and no more (the first half takes up what the start left free); KB talk: what each had added when all had",
+    "talked. × Channels, × Starlette: our KB over theirs at this size, on the same kind of server (Starlette: on uvicorn).",
+    "ack: message.send to message.accepted, of an echo to the echo; × echo: our p50 over that of the Channels echo. answer:",
+    "to the whole answer. Times in milliseconds. msg/s, answers/s: accepted, finished in the window.",
     "lost: sockets that closed by themselves. errors: refused or failed. open: messages without an answer when as much time",
     "as the window had passed again. CPU ms: of the server's processes (not of PostgreSQL and Redis) per message; idle %: of",
     "one core while nobody says anything. client: cores that the client used; late: how late it was itself (p99), which is",
@@ -116,6 +117,7 @@ def case_measure(case: Case, own: Databases, *, every: float = EVERY) -> Row:
 
 def _row(case: Case, own: Databases, server: Server, client: Steps) -> Row:
     client.step("warm")
+    client.step("half")
     time.sleep(SETTLE)
     before = server.memory()
     client.step("open")
@@ -133,8 +135,8 @@ def _row(case: Case, own: Databases, server: Server, client: Steps) -> Row:
         "what": case.what,
         "server": case.server if case.workers == 1 else f"{case.server} × {case.workers}",
         "size": case.size,
-        "KB": _each(before, opened, case.size),
-        "KB end": _each(before, ended, case.size),
+        "KB": _each(before, opened, (case.size + 1) // 2),
+        "KB talk": _each(opened, ended, case.size),
         "× Channels": None,
         "× Starlette": None,
         "msg/s": seen["in_window"][0] / client.job.window,
