@@ -1,19 +1,13 @@
-"""Serving an application in a process of its own, and asking it over connections that stay open."""
+"""Asking a served application over connections that stay open."""
 
 import asyncio
 import json
-import os
-import socket
-import subprocess
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from pathlib import Path
 
-from benchmarks.databases import ROOT
+from benchmarks.servers import Server
 
 CONNECTIONS = 16
 
@@ -25,22 +19,6 @@ class Sample:
     per_second: float
     cpu: float | None
     milliseconds: list[float]
-
-
-@dataclass(frozen=True)
-class Server:
-    """A server that was started here."""
-
-    port: int
-    pid: int
-
-    def cpu(self) -> float | None:
-        """Return the CPU seconds that it has used so far, where the system tells (Linux)."""
-        try:
-            fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return None
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def request_bytes(path: str, body: object, *, key: str = "") -> bytes:
@@ -82,41 +60,3 @@ async def _load(port: int, requests: list[bytes]) -> tuple[float, list[float]]:
     for _reader, writer in pairs:
         writer.close()
     return seconds, taken
-
-
-@contextmanager
-def served(server: str, application: str, env: dict[str, str]) -> Iterator[Server]:
-    """Serve an application with daphne or uvicorn, one process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = int(probe.getsockname()[1])
-    commands = {
-        "daphne": ["daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", application],
-        "uvicorn": ["uvicorn", "--host", "127.0.0.1", "--port", str(port), "--lifespan", "off",
-                    "--no-access-log", "--log-level", "error", application],
-    }  # fmt: skip
-    process = subprocess.Popen([sys.executable, "-m", *commands[server]], cwd=ROOT, env=env)
-    try:
-        _wait(port, process)
-        yield Server(port, process.pid)
-    finally:
-        process.terminate()
-        try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _wait(port: int, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + 60
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise RuntimeError("the server did not answer in time")

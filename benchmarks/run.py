@@ -1,6 +1,6 @@
 """`make bench`: every table on SQLite and on PostgreSQL; prints the tables and writes results/latest.json.
 
-    python benchmarks/run.py [--data-only] [--only NAME]
+    python benchmarks/run.py [--data-only] [--only NAME] [--connections N …] [--seconds S] [--ramp S]
 
 Each table on each database runs in a process of its own, on databases of its own. Compare figures inside one table of
 one run only: the ratios are against baselines that were measured between ours, on the same machine, minutes apart at most.
@@ -9,6 +9,7 @@ one run only: the ratios are against baselines that were measured between ours, 
 import argparse
 import importlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -26,7 +27,7 @@ from benchmarks.catalogue_file import catalogue_file  # noqa: E402
 from benchmarks.databases import VENDORS, Databases, databases, environment, postgres_absent  # noqa: E402
 from benchmarks.measure import SEED, machine, table  # noqa: E402
 
-TABLES = ("tool_http", "chat_turn", "catalogue_import")
+TABLES = ("tool_http", "chat_turn", "chat_load", "chat_page", "catalogue_import")
 RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 
 
@@ -35,8 +36,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-only", action="store_true", help="make the data that is generated, and stop")
     parser.add_argument("--only", choices=TABLES, help="one table")
+    load = parser.add_argument_group("chat_load")
+    load.add_argument(
+        "--connections", nargs="+", metavar="N", help="how many conversations are open at a time"
+    )
+    load.add_argument("--seconds", help="how long they talk")
+    load.add_argument("--ramp", help="seconds in which they open")
     parser.add_argument("--measure", nargs=3, metavar=("VENDOR", "PREFIX", "FOLDER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
+    sizes = {"BENCH_CONNECTIONS": options.connections and " ".join(options.connections),
+             "BENCH_SECONDS": options.seconds, "BENCH_RAMP": options.ramp}  # fmt: skip
+    os.environ.update({name: value for name, value in sizes.items() if value})
     if options.measure:
         vendor, prefix, folder = options.measure
         own = Databases(vendor, Path(folder), prefix)
@@ -69,10 +79,15 @@ def run(names: list[str]) -> None:
     for vendor in VENDORS if not absent else VENDORS[:1]:
         with tempfile.TemporaryDirectory(prefix="bench") as folder, databases(vendor, Path(folder)) as own:
             for name in names:
+                reason = _module(name).absent(vendor) if hasattr(_module(name), "absent") else ""
+                if reason:
+                    print(reason)
+                    found["skipped"].append(f"{name} on {vendor}: {reason}")
+                    continue
                 print(f"measuring {name} on {vendor} …", file=sys.stderr)
                 found["tables"][name] += _measured(name, own)
                 RESULTS.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    for name in names:
+    for name in filter(found["tables"].get, names):
         module = _module(name)
         print(f"\n{module.TITLE}\n\n{table(found['tables'][name])}\n\n" + "\n".join(module.NOTES))
     print(f"\n{time.monotonic() - began:.0f} s; also in {RESULTS.relative_to(ROOT)}")

@@ -10,8 +10,9 @@ from typing import Any
 import psycopg
 
 from benchmarks.databases import POSTGRES, Databases
-from benchmarks.http_load import CONNECTIONS, Sample, Server, load, request_bytes, served
+from benchmarks.http_load import CONNECTIONS, Sample, load, request_bytes
 from benchmarks.measure import SEED, percentile, ratio
+from benchmarks.servers import Server, served
 
 TITLE = f"A tool over HTTP, {CONNECTIONS} connections, one process"
 NOTES = (

@@ -25,7 +25,7 @@ print(json.dumps([[answer.status_code, answer.json()] for answer in answers]))
 """
 
 
-@pytest.mark.parametrize("name", ["tool_http", "chat_turn", "catalogue_import"])
+@pytest.mark.parametrize("name", ["tool_http", "chat_turn", "chat_load", "chat_page", "catalogue_import"])
 def test_each_table_has_a_title_its_notes_and_a_measurement(name: str) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
     assert module.TITLE and all(module.NOTES) and callable(module.measure)
@@ -42,6 +42,36 @@ def test_the_baseline_answers_without_a_key() -> None:
     plain, fetch = json.loads(done.stdout)
     assert plain == [200, {"name": "Advil"}]
     assert fetch[0] == 200 and fetch[1]["id"] == 1
+
+
+def test_a_few_conversations_are_opened_measured_and_closed(chat_server: Any) -> None:
+    from benchmarks.chat_client import Job, Steps
+
+    port = int(chat_server.url.rpartition(":")[2])
+    with Steps.of(
+        Job("chat", port, "/ws/chat/", 5, ramp=0.2, window=1, every=0.5, patience=10, seed=1)
+    ) as client:
+        client.step("open")
+        seen = client.step("talk")
+        client.step("close")
+    assert seen["sent"] == len(seen["accepted"]) == len(seen["answered"]) == 10
+    assert not seen["lost"] and not seen["errors"] and not seen["failed"] and not seen["unanswered"]
+    assert all(ack < answer for ack, answer in zip(seen["accepted"], seen["answered"], strict=True))
+
+
+@pytest.mark.parametrize("name", ["channels", "starlette"])
+def test_the_echoes_say_again_what_they_hear(name: str) -> None:
+    from benchmarks.chat_client import Job, Steps
+    from benchmarks.servers import served
+
+    with served("uvicorn", f"benchmarks.chat_echo:{name}", os.environ) as server:
+        job = Job("echo", server.port, "/echo/", 5, ramp=0.2, window=1, every=0.5, patience=5, seed=1)
+        with Steps.of(job) as client:
+            client.step("open")
+            seen = client.step("talk")
+            client.step("close")
+        assert server.memory() is None or server.memory() > 1_000_000
+    assert seen["sent"] == len(seen["accepted"]) == 10 and not seen["lost"]
 
 
 def test_the_generated_catalogue_is_one_that_the_import_accepts(tmp_path: Path, monkeypatch: Any) -> None:
