@@ -9,13 +9,13 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
-from django.core.cache import cache
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.throttling import BaseThrottle
 
 from agent.models import ApiKey
+from pharmacy_site.lib.counters import counters
 
 if TYPE_CHECKING:  # REST framework's views import this module
     from rest_framework.request import Request
@@ -101,8 +101,8 @@ class KeyThrottle(BaseThrottle):
         self.left = int((window + 1) * seconds - now) + 1
         name = f"throttle:{request.auth.pk}:{window}"
         try:
-            cache.add(name, 0, timeout=seconds + 5)
-            return cache.incr(name) <= most
+            counters().add(name, 0, timeout=seconds + 5)
+            return bool(counters().incr(name) <= most)
         except Exception as error:
             logger.warning("throttle not counted, the cache failed: %s", type(error).__name__)
             return True

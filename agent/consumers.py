@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from agent import confirmations, embedding, events, feedback, frames, live, modes, retention, runs, wording
-from agent.database import in_database
+from agent.database import at_door
 from agent.frames import BadFrame
 from agent.models import Conversation, Run
 from agent.process import Process, process
@@ -132,7 +132,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if not isinstance(active, dict):
             raise BadFrame
         offset = frames.whole(active, "offset", 0)
-        entrance = await in_database(embedding.entrance)(frame, self.address, language=self.language)
+        entrance = await at_door(embedding.entrance)(frame, self.address, language=self.language)
         found = entrance.conversation
         if entrance.left:
             self.process.hub.part(entrance.left, {"type": "conversation.moved"})
@@ -141,8 +141,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         await self.process.hub.join(self)  # before reading, so that no event falls between
         deaf, mode = self.process.hub.deaf, found.mode
         if deaf != (mode == Conversation.Mode.DEGRADED):
-            mode = await in_database(modes.settle)(found.pk, degraded=deaf)
-        missed, run, ratings = await in_database(_missed)(found, last)
+            mode = await at_door(modes.settle)(found.pk, degraded=deaf)
+        missed, run, ratings = await at_door(_missed)(found, last)
         self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
         answer: Frame = {
             "type": "hello.ok",
@@ -179,7 +179,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def on_message(self, frame: Frame) -> None:
         client_msg_id = frames.uuid(frame, "client_msg_id")
-        accepted = await in_database(runs.message_accept)(
+        accepted = await at_door(runs.message_accept)(
             conversation_id=self.conversation_id,
             key=self.key,
             client_msg_id=client_msg_id,
@@ -196,11 +196,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
             }
         )
         if self.process.hub.deaf:
-            await in_database(modes.settle)(self.conversation_id, degraded=True)
+            await at_door(modes.settle)(self.conversation_id, degraded=True)
         self._go_on()
 
     async def on_code(self, frame: Frame) -> None:
-        outcome = await in_database(runs.code_submit)(
+        outcome = await at_door(runs.code_submit)(
             conversation_id=self.conversation_id,
             key=self.key,
             code=frames.text(frame, "code", 20).strip(),
@@ -214,7 +214,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._error(told, frame, retryable=told == "code_wrong", tries_left=outcome.tries_left)
 
     async def on_confirm(self, frame: Frame) -> None:
-        await in_database(confirmations.confirmation_answer)(
+        await at_door(confirmations.confirmation_answer)(
             conversation_id=self.conversation_id,
             key=self.key,
             confirm_id=frames.uuid(frame, "confirm_id"),
@@ -224,11 +224,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._go_on()
 
     async def on_handoff(self, frame: Frame) -> None:
-        await in_database(runs.handoff_request)(conversation_id=self.conversation_id, key=self.key)
+        await at_door(runs.handoff_request)(conversation_id=self.conversation_id, key=self.key)
         self._go_on()
 
     async def on_cancel(self, frame: Frame) -> None:
-        run_id = await in_database(runs.run_cancel)(conversation_id=self.conversation_id, key=self.key)
+        run_id = await at_door(runs.run_cancel)(conversation_id=self.conversation_id, key=self.key)
         if run_id:
             self.process.runner.stop(run_id)
             self._go_on()
@@ -240,7 +240,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             raise BadFrame
         if len(comment) > settings.CHAT_COMMENT_LIMIT:
             raise BadFrame("too_long")
-        saved = await in_database(feedback.feedback_save)(
+        saved = await at_door(feedback.feedback_save)(
             conversation_id=self.conversation_id, key=self.key, seq=seq, rating=rating, comment=comment
         )
         if not saved:
@@ -248,11 +248,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.push({"type": "feedback.saved", "seq": seq, "rating": rating})
 
     async def on_handover(self, frame: Frame) -> None:
-        url = await in_database(embedding.handover_issue)(self.conversation_id, self.key, self.address)
+        url = await at_door(embedding.handover_issue)(self.conversation_id, self.key, self.address)
         self.push({"type": "handover.ready", "url": url})
 
     async def on_delete(self, frame: Frame) -> None:
-        await in_database(retention.conversation_delete)(self.conversation_id, self.key)
+        await at_door(retention.conversation_delete)(self.conversation_id, self.key)
         self.process.hub.part(self.key, {"type": "conversation.deleted"})
 
     async def on_ping(self, frame: Frame) -> None:
@@ -269,7 +269,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         try:
             while self._grown and not self.leaving:
                 self._grown = False
-                for frame in await in_database(events.events_after)(self.key, self.sent):
+                for frame in await at_door(events.events_after)(self.key, self.sent):
                     self._deliver(frame)
         except DatabaseError as error:
             log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
@@ -317,7 +317,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _fill_up(self, run_id: str) -> None:
         try:
-            progress = await in_database(runs.progress_of)(run_id)
+            progress = await at_door(runs.progress_of)(run_id)
             shown = self._shown[1] if self._shown[0] == run_id else 0
             if progress and (rest := live.rest_of(progress, shown)):
                 self._shown = (run_id, len(progress["text"]))

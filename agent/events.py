@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import F
+from django.db import connection
+from django.db.models import DateTimeField, UUIDField
 from django.utils import timezone
 
 from agent.models import ChatSite, Conversation, Event, Run
@@ -57,14 +58,26 @@ def event_append(
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
     Raises ConversationGone when the conversation was deleted meanwhile.
     """
-    rows = Conversation.objects.filter(pk=conversation_id)
-    if not rows.update(seq_head=F("seq_head") + 1, active_at=timezone.now()):
-        raise ConversationGone
-    seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
+    seq = _seq_next(conversation_id)
     event = Event.objects.create(
         conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run
     )
     return frame(event)
+
+
+def _seq_next(conversation_id: UUID) -> int:
+    """Takes the next number in one statement, which the ORM cannot say: an UPDATE that returns."""
+    key = UUIDField().get_db_prep_value(conversation_id, connection)
+    active_at = DateTimeField().get_db_prep_value(timezone.now(), connection)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = %s WHERE id = %s RETURNING seq_head",
+            [active_at, key],
+        )
+        row = cursor.fetchone()
+    if row is None:
+        raise ConversationGone
+    return int(row[0])
 
 
 def events_after(key: str, seq: int) -> list[dict[str, Any]]:

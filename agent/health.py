@@ -7,10 +7,11 @@ from typing import Final, Literal
 
 import redis
 from django.conf import settings
-from django.core.cache import cache
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from kombu.connection import Connection
+
+from pharmacy_site.lib.counters import counters
 
 State = Literal["ok", "in process", "down"]
 SECONDS: Final = 1.0
@@ -64,7 +65,7 @@ def _database() -> State:
 def _cache() -> State:
     if not settings.REDIS_URL:
         return "in process"
-    cache.get("health")
+    counters().get("health")
     return "ok"
 
 

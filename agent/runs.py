@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -226,10 +226,13 @@ def _identity_expire(conversation: Conversation) -> None:
 
 def _rate_check(conversation_id: UUID) -> None:
     now = timezone.now()
-    recent = Run.objects.filter(conversation_id=conversation_id).exclude(kind=Run.Kind.RESUME)
-    if recent.filter(created_at__gt=now - timedelta(minutes=1)).count() >= settings.CHAT_MESSAGES_PER_MINUTE:
+    today = Run.objects.filter(conversation_id=conversation_id, created_at__gt=now - timedelta(days=1))
+    sent = today.exclude(kind=Run.Kind.RESUME).aggregate(
+        day=Count("pk"), minute=Count("pk", filter=Q(created_at__gt=now - timedelta(minutes=1)))
+    )
+    if sent["minute"] >= settings.CHAT_MESSAGES_PER_MINUTE:
         raise RateLimited(60)
-    if recent.filter(created_at__gt=now - timedelta(days=1)).count() >= settings.CHAT_MESSAGES_PER_DAY:
+    if sent["day"] >= settings.CHAT_MESSAGES_PER_DAY:
         raise RateLimited(3600)
 
 

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
-from django.core.cache import cache
 from django.http import HttpRequest
 from django.http.request import split_domain_port, validate_host
+
+from pharmacy_site.lib.counters import counters
 
 log = logging.getLogger(__name__)
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
@@ -79,8 +80,8 @@ def address_admitted(what: str, address: str) -> bool:
     """Counts what an address asks for ("sockets", "tickets"); False beyond the limit of a minute."""
     key = f"{what}:{address}"
     try:
-        cache.add(key, 0, 60)
-        return bool(cache.incr(key) <= settings.CHAT_SOCKETS_PER_MINUTE)
+        counters().add(key, 0, 60)
+        return bool(counters().incr(key) <= settings.CHAT_SOCKETS_PER_MINUTE)
     except ValueError:  # the minute ended between the two calls
         return True
     except (

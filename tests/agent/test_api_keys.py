@@ -2,6 +2,7 @@
 
 import io
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from django.test import Client
 from agent.authentication import key_issue
 from agent.models import ApiKey
 from agent.tools.registry import TOOLS
+from pharmacy_site.lib.counters import counters
 
 pytestmark = pytest.mark.django_db
 
@@ -23,9 +25,12 @@ def bearer(key: str) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(settings: Any) -> None:
+def _own_cache(settings: Any) -> Iterator[None]:
     backend = "django.core.cache.backends.locmem.LocMemCache"
     settings.CACHES = {"default": {"BACKEND": backend, "LOCATION": uuid.uuid4().hex}}
+    counters.cache_clear()
+    yield
+    counters.cache_clear()
 
 
 def test_the_command_prints_only_the_key() -> None:
@@ -116,7 +121,7 @@ def test_without_the_cache_calls_go_through_and_that_is_logged(
         def add(self, *args: Any, **kwargs: Any) -> None:
             raise ConnectionError("redis://:password@cache is gone")
 
-    monkeypatch.setattr("agent.authentication.cache", Down())
+    monkeypatch.setattr("agent.authentication.counters", Down)
     key = key_issue(name="x", scopes=["tools"])
     assert [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)] == [200] * 5
     assert "throttle not counted" in caplog.text and "password" not in caplog.text
