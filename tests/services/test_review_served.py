@@ -5,6 +5,7 @@ import json
 import signal
 import socket
 import threading
+import time
 import uuid
 from typing import Any
 
@@ -110,3 +111,40 @@ def test_a_lone_surrogate_gets_its_error(site: Any) -> None:
 
     with site() as running:
         asyncio.run(run(running))
+
+
+def test_sockets_that_never_pause_do_not_hold_up_the_others(site: Any) -> None:
+    """Forty sockets of one address rate an answer again and again; each rating takes the write lock."""
+
+    async def run(running: Any) -> tuple[float, int]:
+        slowest, sent = 0.0, 0
+        async with Chat(running.ws_url, running.url, "en") as noisy, Chat(running.ws_url, running.url, "en") as chat:
+            ask = {"type": "message.send", "text": "Do you have Cetirizine?"}
+            await noisy.ask(ask | {"client_msg_id": str(uuid.uuid4())})
+
+            async def flood() -> None:
+                nonlocal sent
+                async with connect(running.ws_url, origin=running.url) as socket:
+                    await socket.send(json.dumps({"v": 1, "type": "hello", "conversation": noisy.secret}))
+                    while True:
+                        await socket.send('{"v":1,"type":"feedback","seq":2,"rating":1}')
+                        await asyncio.wait_for(socket.recv(), 30)
+                        sent += 1
+
+            floods = [asyncio.create_task(flood()) for _ in range(40)]
+            await asyncio.sleep(1)
+            for _ in range(6):
+                started = time.monotonic()
+                await chat.send(ask | {"client_msg_id": str(uuid.uuid4())})
+                await chat.receive("message.accepted", "error")
+                slowest = max(slowest, time.monotonic() - started)
+                await asyncio.sleep(1)
+            for each in floods:
+                each.cancel()
+            await asyncio.gather(*floods, return_exceptions=True)
+        return slowest, sent
+
+    with site() as running:
+        slowest, sent = asyncio.run(run(running))
+    print(f"slowest acknowledgement {slowest:.2f} s, {sent} frames")
+    assert slowest <= 0.5, (slowest, sent)
