@@ -13,7 +13,7 @@ from django.utils import timezone
 from agent import confirmations
 from agent.llm.base import Step, StepResult
 from agent.models import Conversation, Run
-from agent.runs import handoff_tell
+from agent.runs import handoff_tell, run_hold
 from agent.storefacts import branches_all, store_described, store_nearest
 from agent.turns import verified_patient
 from prescriptions import handoffs, identity
@@ -66,6 +66,8 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
     reason = str(arguments.get("reason", "customer_asked"))
     conversation = run.conversation
     with transaction.atomic():
+        if not run_hold(run):
+            return {"number": "", "again": True, "reason": reason}  # cancelled meanwhile: nobody reads this
         is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
         existing = is_open.exclude(run_key=str(run.pk)).order_by("-pk").first()
         if existing:
@@ -101,6 +103,8 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
     conversation = run.conversation
     run_key = f"confirm:{waiting.pk}"
     with transaction.atomic():
+        if not run_hold(run):
+            return {}  # cancelled meanwhile
         known = Handoff.objects.filter(run_key=run_key).exists()
         opened = handoffs.handoff_open(
             conversation_id=conversation.pk,

@@ -50,7 +50,7 @@ def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conver
 
 
 def event_append(
-    *, conversation_id: UUID, type: str, payload: dict[str, Any], run: Run | None = None
+    *, conversation_id: UUID, type: str, payload: dict[str, Any], run: Run | None = None, used: bool = True
 ) -> dict[str, Any]:
     """Writes the next numbered event and returns its frame. Call it inside a transaction.
 
@@ -58,7 +58,8 @@ def event_append(
     Raises ConversationGone when the conversation was deleted meanwhile.
     """
     rows = Conversation.objects.filter(pk=conversation_id)
-    if not rows.update(seq_head=F("seq_head") + 1, active_at=timezone.now()):
+    active = {"active_at": timezone.now()} if used else {}  # what is nobody's doing keeps no proof alive
+    if not rows.update(seq_head=F("seq_head") + 1, **active):
         raise ConversationGone
     seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
     event = Event.objects.create(
