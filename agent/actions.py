@@ -13,7 +13,7 @@ from django.utils import timezone
 from agent import confirmations
 from agent.llm.base import Step, StepResult
 from agent.models import Conversation, Run
-from agent.runs import handoff_tell
+from agent.runs import handoff_tell, run_hold
 from agent.storefacts import branches_all, store_described, store_nearest
 from agent.turns import verified_patient
 from prescriptions import handoffs, identity
@@ -62,6 +62,8 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
     reason = str(arguments.get("reason", "customer_asked"))
     conversation = run.conversation
     with transaction.atomic():
+        if not run_hold(run):
+            return {"number": "", "again": True, "reason": reason}  # cancelled meanwhile: nobody reads this
         is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
         existing = is_open.exclude(run_key=str(run.pk)).order_by("-pk").first()
         if existing:
@@ -98,6 +100,8 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
     run_key = f"confirm:{waiting.pk}"
     summary = f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient"
     with transaction.atomic():
+        if not run_hold(run):
+            return {}  # cancelled meanwhile
         same = Handoff.objects.filter(patient=patient, summary=summary, state=Handoff.State.OPEN)
         earlier = same.exclude(run_key=run_key).first()
         if earlier:

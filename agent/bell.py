@@ -43,16 +43,24 @@ class Bell:
         """Begins to listen and to send; the tasks are the caller's to keep and to cancel."""
         return [asyncio.create_task(work()) for work in (self._listen, self._send, self._pulse)]
 
-    def tell(self, key: str, message: dict[str, Any]) -> None:
-        """Sends news of a conversation to the other processes soon; what comes together goes together."""
-        waiting = self._unsent.get(key)
-        if waiting is None:
-            if len(self._unsent) >= WAITING:
-                return
-            waiting = self._unsent[key] = {"frames": []}
-        waiting["frames"] += message.pop("frames", [])
-        waiting |= message
+    def tell(self, key: str, frame: dict[str, Any] | None) -> None:
+        """Sends news of a conversation to the other processes soon, in order; None is a log that has grown."""
+        if self.deaf or (waiting := self._waiting(key)) is None:
+            return
+        if frame is not None or waiting["news"][-1:] != [None]:
+            waiting["news"].append(frame)
         self._something.set()
+
+    def part(self, key: str, frame: dict[str, Any]) -> None:
+        """The same for the last that is said to the holders of a secret."""
+        if (waiting := self._waiting(key)) is not None:
+            waiting["parting"] = frame
+            self._something.set()
+
+    def _waiting(self, key: str) -> dict[str, Any] | None:
+        if key not in self._unsent and len(self._unsent) >= WAITING:
+            return None
+        return self._unsent.setdefault(key, {"news": []})
 
     async def listen_to(self, key: str) -> None:
         """From now on news of this conversation is heard here, if anything is."""
@@ -97,10 +105,13 @@ class Bell:
                 self._turn(deaf=True, why=type(error).__name__)
                 await asyncio.sleep(PULSE_SECONDS)
                 continue
-            if message["from"] != self._name:
-                self._heard(message["key"], message)
-            elif "pulse" in message:
-                self._last_pulse = time.monotonic()
+            try:
+                if message["from"] != self._name:
+                    self._heard(message["key"], message)
+                elif "pulse" in message:
+                    self._last_pulse = time.monotonic()
+            except Exception as error:  # of another version, perhaps; what comes next is heard
+                log.error("news not understood: %s", type(error).__name__)
 
     async def _send(self) -> None:
         while True:
@@ -117,12 +128,13 @@ class Bell:
         group = f"pulse.{self._name}"
         while True:
             message = {"type": "news", "from": self._name, "key": "", "pulse": True}
+            asked = time.monotonic()
             sent = await self._try(self._layer.group_send(group, message))
             await asyncio.sleep(PULSE_SECONDS)
             silent = time.monotonic() - self._last_pulse
             if silent > 2 * PULSE_SECONDS:
                 self._turn(deaf=True, why="silence")
-            elif sent and self.deaf and silent <= PULSE_SECONDS and await self._subscribe_again():
+            elif sent and self.deaf and self._last_pulse >= asked and await self._subscribe_again():
                 self._turn(deaf=False)
 
     async def _subscribe_again(self) -> bool:

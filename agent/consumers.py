@@ -18,7 +18,7 @@ from agent import confirmations, embedding, events, feedback, frames, live, mode
 from agent.database import at_door
 from agent.frames import BadFrame
 from agent.models import Conversation, Run
-from agent.process import Process, process
+from agent.process import RESTART, Process, process
 from agent.sockets import address_of, origin_allowed, socket_admitted
 from pharmacy_site.lib.errors import trace_of
 
@@ -48,6 +48,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.process: Process = process()
         # What waits for a slow reader, and how much of a run's text the client has.
         self._queue: deque[Frame] = deque()
+        self._greeting: asyncio.TimerHandle | None = None
         self._flushing: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._filling: asyncio.Task[None] | None = None
@@ -61,11 +62,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
         full = (
             _open[self.address] >= settings.CHAT_SOCKETS_OPEN or _open.total() >= settings.CHAT_SOCKETS_TOTAL
         )
-        if full or not await socket_admitted(self.address):
+        if full:
             await self.close()
             return
-        _open[self.address] += 1
+        _open[self.address] += 1  # before anything is waited for
         self.counted = True
+        # A Redis that hangs would keep everybody out for as long as its client waits.
+        if not self.process.hub.deaf and not await socket_admitted(self.address):
+            await self.close()
+            return
         await self.accept()
         self._greeting = asyncio.get_running_loop().call_later(settings.CHAT_HELLO_TIMEOUT, self._no_hello)
 
@@ -77,7 +82,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.leaving = True
         if self.counted:
             self.counted = False
-            self._greeting.cancel()
+            if self._greeting:
+                self._greeting.cancel()
             _open[self.address] -= 1
             if _open[self.address] <= 0:
                 del _open[self.address]
@@ -138,6 +144,14 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.process.hub.part(entrance.left, {"type": "conversation.moved"})
         self.language = frame.get("lang") or found.language
         self.conversation_id, self.key = found.pk, found.secret_hash
+        try:
+            await self._welcome(entrance, last, active, offset)
+        except Exception:
+            self.leave(RESTART)  # half open is of no use: the client comes back at once
+            raise
+
+    async def _welcome(self, entrance: embedding.Entrance, last: int, active: Frame, offset: int) -> None:
+        found = entrance.conversation
         await self.process.hub.join(self)  # before reading, so that no event falls between
         deaf, mode = self.process.hub.deaf, found.mode
         if deaf != (mode == Conversation.Mode.DEGRADED):
@@ -318,6 +332,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
     async def _fill_up(self, run_id: str) -> None:
         try:
             progress = await at_door(runs.progress_of)(run_id)
+            if run_id == self._over:
+                return
             shown = self._shown[1] if self._shown[0] == run_id else 0
             if progress and (rest := live.rest_of(progress, shown)):
                 self._shown = (run_id, len(progress["text"]))
@@ -335,8 +351,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def _leave(self, code: int) -> None:
         if self._flushing and code != SLOW:
-            await self._flushing
+            await asyncio.wait([self._flushing], timeout=2)
         await self.close(code=code)
+
+    async def finish(self, code: int) -> None:
+        """Closes after what is in the log already."""
+        if self._reading:
+            await asyncio.wait([self._reading])
+        self.leave(code)
+        await asyncio.wait([self._closing])
 
     # -- frames to the client ---------------------------------------------------------------------------------
     def push(self, frame: Frame) -> None:
@@ -355,7 +378,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         try:
             while self._queue:
                 frame = {"v": 1, **self._queue.popleft()}
-                await self.send(text_data=json.dumps(frame, ensure_ascii=False))
+                await self.send(
+                    text_data=json.dumps(frame, ensure_ascii=False).encode("utf-8", "replace").decode()
+                )
         except OSError:  # the client is gone; disconnect follows
             self._queue.clear()
         finally:

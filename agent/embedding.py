@@ -20,7 +20,7 @@ from agent import events, frames
 from agent.events import secret_hash
 from agent.models import ChatSite, Conversation, Run, Ticket
 from agent.runs import RateLimited, address_key
-from agent.sockets import address_admitted
+from agent.sockets import minute_admits
 from pharmacy_site.lib.errors import PharmacyError
 
 TICKET_SECONDS: Final = 30
@@ -204,7 +204,7 @@ def tickets_purge() -> int:
 
 
 def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversation | None = None) -> str:
-    if not address_admitted("tickets", address):
+    if not minute_admits("tickets", address):
         raise TicketsLimited(60)
     ticket = secrets.token_urlsafe(32)
     Ticket.objects.create(

@@ -51,27 +51,29 @@ def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conver
 
 
 def event_append(
-    *, conversation_id: UUID, type: str, payload: dict[str, Any], run: Run | None = None
+    *, conversation_id: UUID, type: str, payload: dict[str, Any], run: Run | None = None, used: bool = True
 ) -> dict[str, Any]:
     """Writes the next numbered event and returns its frame. Call it inside a transaction.
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
-    Raises ConversationGone when the conversation was deleted meanwhile.
+    What is nobody's doing (`used` is false) keeps no proof of identity alive. Raises ConversationGone when the
+    conversation was deleted meanwhile.
     """
-    seq = _seq_next(conversation_id)
+    seq = _seq_next(conversation_id, used=used)
     event = Event.objects.create(
         conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run
     )
     return frame(event)
 
 
-def _seq_next(conversation_id: UUID) -> int:
+def _seq_next(conversation_id: UUID, *, used: bool) -> int:
     """Takes the next number in one statement, which the ORM cannot say: an UPDATE that returns."""
     key = UUIDField().get_db_prep_value(conversation_id, connection)
-    active_at = DateTimeField().get_db_prep_value(timezone.now(), connection)
+    active_at = DateTimeField().get_db_prep_value(timezone.now(), connection) if used else None
     with connection.cursor() as cursor:
         cursor.execute(
-            "UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = %s WHERE id = %s RETURNING seq_head",
+            "UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = COALESCE(%s, active_at)"
+            " WHERE id = %s RETURNING seq_head",
             [active_at, key],
         )
         row = cursor.fetchone()

@@ -19,5 +19,5 @@ def on_handoff_closed(sender: Any, handoff: Handoff, **kwargs: Any) -> None:
         return
     language: Language = "he" if conversation.language == "he" else "en"
     payload = {"number": handoff.number, "state": "closed", "message": say("handoff_closed", language)}
-    events.event_append(conversation_id=conversation.pk, type="handoff.updated", payload=payload)
+    events.event_append(conversation_id=conversation.pk, type="handoff.updated", payload=payload, used=False)
     transaction.on_commit(lambda: ring_from_thread(conversation.secret_hash))

@@ -12,7 +12,6 @@ from typing import Any, Final, Protocol
 from uuid import UUID
 
 from django.conf import settings
-from django.db import DatabaseError
 
 from agent import events
 from agent.bell import Bell
@@ -41,6 +40,9 @@ class Socket(Protocol):
 
     def leave(self, code: int) -> None:
         """Say good-bye with this close code."""
+
+    async def finish(self, code: int) -> None:
+        """The same, after what is in the log already."""
 
 
 class Hub:
@@ -80,7 +82,7 @@ class Hub:
         for socket in tuple(self._sockets.get(key, ())):
             socket.grown()
         if self._bell:
-            self._bell.tell(key, {"grown": True})
+            self._bell.tell(key, None)
 
     def tell(self, key: str, frame: dict[str, Any]) -> None:
         """Passes on an event that is not kept to whoever listens now."""
@@ -88,13 +90,13 @@ class Hub:
         for socket in tuple(self._sockets.get(key, ())):
             socket.tell(frame)
         if self._bell:
-            self._bell.tell(key, {"frames": [frame]})
+            self._bell.tell(key, frame)
 
     def part(self, key: str, frame: dict[str, Any]) -> None:
         """The secret with this hash opens nothing any more: says so and closes."""
         self._part(key, frame)
         if self._bell:
-            self._bell.tell(key, {"parting": frame})
+            self._bell.part(key, frame)
 
     def _part(self, key: str, frame: dict[str, Any]) -> None:
         for socket in tuple(self._sockets.get(key, ())):
@@ -103,10 +105,11 @@ class Hub:
 
     def _heard(self, key: str, message: dict[str, Any]) -> None:
         for socket in tuple(self._sockets.get(key, ())):
-            for frame in message["frames"]:
-                socket.tell(frame)
-            if message.get("grown"):
-                socket.grown()
+            for frame in message["news"]:
+                if frame is None:
+                    socket.grown()
+                else:
+                    socket.tell(frame)
         if "parting" in message:
             self._part(key, message["parting"])
 
@@ -122,8 +125,8 @@ class Hub:
                 continue
             try:
                 heads = await in_database(events.heads)(list({socket.key for socket in sockets}))
-            except DatabaseError as error:
-                log.error("database unavailable: %s", type(error).__name__)
+            except Exception as error:
+                log.error("heads not read: %s", type(error).__name__)
                 continue
             for socket in sockets:
                 head = heads.get(socket.key)

@@ -41,7 +41,6 @@ class Live:
 
     def progress(self) -> dict[str, Any]:
         """What there is so far, as it is written down for other processes."""
-        self.changed = False
         return {"run_id": str(self.run_id), "attempt": self.attempt, "calls": self.calls, "text": self.text}
 
     def _tell(self, frame: dict[str, Any]) -> None:

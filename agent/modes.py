@@ -21,7 +21,9 @@ def settle(conversation_id: UUID, *, degraded: bool) -> str:
     with transaction.atomic():
         if Conversation.objects.filter(pk=conversation_id, mode=before).update(mode=after):
             payload = {"mode": str(after)}
-            events.event_append(conversation_id=conversation_id, type="mode.changed", payload=payload)
+            events.event_append(
+                conversation_id=conversation_id, type="mode.changed", payload=payload, used=False
+            )
             return str(after)
     return Conversation.objects.values_list("mode", flat=True).get(pk=conversation_id)
 

@@ -19,6 +19,7 @@ from agent.runner import Runner
 log = logging.getLogger(__name__)
 RESTART: Final = 1012
 CHORES_SECONDS: Final = 3_600
+FAREWELL: Final = 5.0  # seconds for the last answers to go out
 
 
 class Process:
@@ -30,6 +31,7 @@ class Process:
         self.runner = Runner(self.hub, answer)
         self._chores = asyncio.create_task(self._keep_house())
         self._settling: asyncio.Task[None] | None = None
+        self._settle_lock = asyncio.Lock()
 
     async def drain(self) -> None:
         """Ends: nothing new begins, what is being said is finished, the sockets are sent to another process."""
@@ -37,8 +39,9 @@ class Process:
             return
         self.ending = True
         await self.runner.drain(settings.CHAT_DRAIN)
-        for socket in self.hub.sockets():
-            socket.leave(RESTART)
+        farewells = [asyncio.create_task(socket.finish(RESTART)) for socket in self.hub.sockets()]
+        if farewells:
+            await asyncio.wait(farewells, timeout=FAREWELL)
         self._chores.cancel()
         self.hub.close()
 
@@ -54,16 +57,17 @@ class Process:
             await asyncio.sleep(CHORES_SECONDS)
 
     def _turned(self, deaf: bool) -> None:
-        self._settling = asyncio.create_task(self._settle(deaf))
+        self._settling = asyncio.create_task(self._settle())
 
-    async def _settle(self, deaf: bool) -> None:
-        """Tells the conversations that are open here, and in use, how the chat does."""
-        keys = list({socket.key for socket in self.hub.sockets()})
-        try:
-            for key in await in_database(modes.settle_all)(keys, degraded=deaf):
-                self.hub.ring(key)
-        except DatabaseError as error:
-            log.error("database unavailable: %s", type(error).__name__)
+    async def _settle(self) -> None:
+        """Tells the conversations that are open here, and in use, how the chat does: one round at a time, the last counts."""
+        async with self._settle_lock:
+            keys = list({socket.key for socket in self.hub.sockets()})
+            try:
+                for key in await in_database(modes.settle_all)(keys, degraded=self.hub.deaf):
+                    self.hub.ring(key)
+            except Exception as error:
+                log.error("modes not settled: %s", type(error).__name__)
 
 
 _processes: WeakKeyDictionary[asyncio.AbstractEventLoop, Process] = WeakKeyDictionary()

@@ -46,12 +46,13 @@ def conversations_expire() -> int:
 
 
 def _delete(conversation: Conversation, *, why: str, who: str) -> None:
-    audit_record(
+    patient, pk = conversation.patient, str(conversation.pk)
+    conversation.delete()
+    audit_record(  # last: whoever records waits for us
         who=who,
         what="conversation_deleted",
         where="chat",
         why=why,
-        patient=conversation.patient,
-        detail={"conversation": str(conversation.pk)},
+        patient=patient,
+        detail={"conversation": pk},
     )
-    conversation.delete()

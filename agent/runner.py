@@ -61,12 +61,12 @@ class Runner:
         """Begins nothing new, finishes what is at work; what takes longer goes to another process."""
         self._ending = True
         self._sweeping.cancel()
-        tasks = list(self._current.values())
+        tasks = list(self._tasks.values())  # also those that are just claiming
         if tasks:
-            _, late = await asyncio.wait(tasks, timeout=seconds)
-            for task in late:
+            await asyncio.wait(tasks, timeout=seconds)
+            for task in self._current.values():
                 task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _work(self, conversation_id: UUID) -> None:
         try:
@@ -121,8 +121,10 @@ class Runner:
                 continue
             waited = 0.0
             try:
-                kept = await in_database(runs.run_keep)(run, live.progress() if live.changed else None)
-            except DatabaseError as error:
+                changed, live.changed = live.changed, False
+                kept = await in_database(runs.run_keep)(run, live.progress() if changed else None)
+            except Exception as error:
+                live.changed = True
                 log.error("run %s: no heartbeat: %s", run.pk, type(error).__name__)
                 continue
             if not kept:
@@ -135,6 +137,6 @@ class Runner:
             try:
                 for conversation_id in await in_database(runs.runs_abandoned)():
                     self.wake(conversation_id)
-            except DatabaseError as error:
-                log.error("database unavailable: %s", type(error).__name__)
+            except Exception as error:  # whatever it is, the next look must come
+                log.error("sweep failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(settings.CHAT_SWEEP)

@@ -17,8 +17,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent import events
-from agent.models import Conversation, Run
+from agent.models import Confirmation, Conversation, Run
 from agent.processes import dead_forget, dead_names, own_name
+from agent.sockets import minute_admits
 from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean, language_of
@@ -117,12 +118,25 @@ def message_accept(
     except IntegrityError:
         # The same message on another socket was first.
         run = Run.objects.get(conversation_id=conversation_id, client_msg_id=client_msg_id)
+        if tried and tried.outcome == "ok":
+            _code_taken(conversation_id, key, tried)
         return Accepted(run.input_seq, duplicate=True)
 
 
 def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | None = None) -> CodeOutcome:
-    """A code from its own field; when it is right, a run takes up the question that was waiting."""
+    """A code from its own field; when it is right, a run takes up the question that was waiting.
+
+    Raises RateLimited and ConversationGone.
+    """
+    # Each try takes the audit log's head, which the whole house waits for.
+    if not minute_admits("codes", str(conversation_id), most=settings.CHAT_MESSAGES_PER_MINUTE):
+        raise RateLimited(60)
     tried = _code_try(conversation_id, code, address)
+    _code_taken(conversation_id, key, tried)
+    return tried
+
+
+def _code_taken(conversation_id: UUID, key: str | None, tried: CodeOutcome) -> None:
     with transaction.atomic():
         conversation = events.conversation_locked(conversation_id, key)
         _code_record(conversation, tried)
@@ -131,7 +145,6 @@ def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | No
             Run.objects.create(
                 conversation=conversation, kind=Run.Kind.RESUME, input_seq=seq, input={"code": tried.told()}
             )
-    return tried
 
 
 def handoff_request(*, conversation_id: UUID, key: str | None = None) -> None:
@@ -178,13 +191,16 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
             conversation_id=conversation.pk, type="identity.verified", payload={"until": until.isoformat()}
         )
     elif tried.outcome == "locked":
+        run_key = f"locked:{conversation.pk}:{identity.failed_verifications(conversation.pk)}"
+        known = Handoff.objects.filter(run_key=run_key).exists()
         opened = handoffs.handoff_open(
             conversation_id=conversation.pk,
             reason="identity_failed",
-            run_key=f"locked:{conversation.pk}:{identity.failed_verifications(conversation.pk)}",
+            run_key=run_key,
             language=conversation.language,
         )
-        handoff_tell(conversation, opened)
+        if not known:
+            handoff_tell(conversation, opened)
 
 
 def _location_keep(conversation: Conversation, location: Location | Unchanged | None) -> None:
@@ -291,7 +307,10 @@ def run_release(run: Run) -> None:
 def run_fail(run: Run, code: str) -> None:
     """Ends a run visibly, unless it ended otherwise: the customer can send the message again."""
     with transaction.atomic():
+        events.conversation_locked(run.conversation_id)  # first, as everywhere: the other order deadlocks
         if _end(run, Run.State.FAILED, error_code=code):
+            if confirm := run.input.get("confirm"):  # its effect is done once, however often it is confirmed
+                Confirmation.objects.filter(pk=confirm["id"]).update(state=Confirmation.State.OPEN)
             payload = {"run_id": str(run.pk), "code": code, "retryable": True}
             events.event_append(
                 conversation_id=run.conversation_id, type="run.failed", payload=payload, run=run
@@ -310,6 +329,12 @@ def runs_abandoned() -> list[UUID]:
     ended = Q(state=Run.State.RUNNING, lease_until__lt=now)
     found = Run.objects.filter(waiting | ended).order_by("created_at")
     return list(dict.fromkeys(found.values_list("conversation_id", flat=True)[:200]))
+
+
+def run_hold(run: Run) -> bool:
+    """Whether the run is still at work here; until the transaction ends nobody can end it. Raises ConversationGone."""
+    events.conversation_locked(run.conversation_id)
+    return _as_seen(run).exists()
 
 
 def _as_seen(run: Run) -> QuerySet[Run]:

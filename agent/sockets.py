@@ -1,5 +1,6 @@
 """Who may open a socket: the Origin allow-list and the limits per address."""
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -73,15 +74,22 @@ def _seen(client: str, forwarded: Sequence[str]) -> str:
 
 async def socket_admitted(address: str) -> bool:
     """Counts a new socket of an address; False when it has opened too many within a minute."""
-    return await sync_to_async(address_admitted, thread_sensitive=False)("sockets", address)
+    counted = sync_to_async(minute_admits, thread_sensitive=False)("sockets", address)
+    try:
+        return await asyncio.wait_for(counted, 1)
+    except TimeoutError:  # a cache that hangs is as good as none
+        return True
 
 
-def address_admitted(what: str, address: str) -> bool:
-    """Counts what an address asks for ("sockets", "tickets"); False beyond the limit of a minute."""
-    key = f"{what}:{address}"
+def minute_admits(what: str, who: str, *, most: int | None = None) -> bool:
+    """Counts what somebody asks for ("sockets", "tickets", "codes"); False beyond `most` within a minute.
+
+    Without a limit of its own that of new sockets holds.
+    """
+    key = f"{what}:{who}"
     try:
         counters().add(key, 0, 60)
-        return bool(counters().incr(key) <= settings.CHAT_SOCKETS_PER_MINUTE)
+        return bool(counters().incr(key) <= (most or settings.CHAT_SOCKETS_PER_MINUTE))
     except ValueError:  # the minute ended between the two calls
         return True
     except (

@@ -124,6 +124,7 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
     False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
     """
     with transaction.atomic():
+        events.conversation_locked(work.conversation.pk)  # first, as everywhere: the other order deadlocks
         mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
         done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
         if not mine.update(**done, model=model):

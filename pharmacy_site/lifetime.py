@@ -4,6 +4,7 @@ uvicorn tells by ASGI's lifespan; daphne has none, so its reactor is asked.
 """
 
 import asyncio
+import signal
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -19,10 +20,32 @@ async def lifespan(
     """ASGI's lifespan protocol."""
     await receive()
     process()
+    _drain_before(signal.SIGTERM)
+    _drain_before(signal.SIGINT)
     await send({"type": "lifespan.startup.complete"})
     await receive()
     await process().drain()
     await send({"type": "lifespan.shutdown.complete"})
+
+
+def _drain_before(number: signal.Signals) -> None:
+    """uvicorn closes all sockets first, in the middle of what is being said; so it learns of a signal after the drain."""
+    theirs, loop = signal.getsignal(number), asyncio.get_running_loop()
+
+    async def end() -> None:
+        await process().drain()
+        if callable(theirs):
+            theirs(number, None)
+
+    def told() -> None:
+        if process().ending and callable(theirs):
+            theirs(number, None)  # asked twice: at once
+        else:
+            tasks.append(loop.create_task(end()))
+
+    tasks: list[asyncio.Task[None]] = []
+    if theirs not in (None, signal.SIG_DFL, signal.SIG_IGN):
+        loop.add_signal_handler(number, told)
 
 
 def under_twisted() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from argparse import ArgumentParser
 from typing import Any, Final
 
+import h11
 import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand
@@ -19,17 +20,28 @@ class ImpatientProtocol(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Starts the clock."""
         super().connection_made(transport)
-        self._silence = self.loop.call_later(FIRST_BYTES, transport.abort)
+        self._silence: asyncio.TimerHandle | None = None
+        self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Stops it."""
-        self._silence.cancel()
+        """Stops it once a request is whole."""
         super().data_received(data)
+        self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stops it as well."""
-        self._silence.cancel()
+        if self._silence:
+            self._silence.cancel()
         super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        handed_on = self.transport.get_protocol() is not self  # a WebSocket is nobody's silence
+        if handed_on or self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            if self._silence:
+                self._silence.cancel()
+            self._silence = None
+        elif self._silence is None:
+            self._silence = self.loop.call_later(FIRST_BYTES, self.transport.abort)
 
 
 class Command(BaseCommand):
@@ -57,5 +69,6 @@ class Command(BaseCommand):
             timeout_graceful_shutdown=settings.CHAT_DRAIN,
             proxy_headers=False,  # whom to believe about addresses is TRUSTED_PROXIES' to say
             server_header=False,
+            lifespan="on",  # "auto" takes a start that failed for one that was not asked for
             log_level="warning",
         )

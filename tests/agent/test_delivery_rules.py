@@ -1,0 +1,397 @@
+"""What holds at the edges of delivery: codes that come twice, cancelled effects, order of locks, bells, sweeps and drains."""
+
+import asyncio
+import time
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from channels.layers import InMemoryChannelLayer
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from agent import bell, consumers, events, hub, live, modes, process, retention, runner, runs
+from agent.actions import action_run
+from agent.llm.base import Step
+from agent.models import Conversation, Event, Run
+from prescriptions import identity
+from prescriptions.models import Challenge, Handoff, Patient, Prescription
+
+HERE = "192.0.2.1"
+
+
+class Listener(SimpleNamespace):
+    """A socket as the hub sees it."""
+
+    __hash__ = object.__hash__
+
+
+def begun(**fields: Any) -> Conversation:
+    conversation, _ = events.conversation_begin(language="en")
+    if fields:
+        Conversation.objects.filter(pk=conversation.pk).update(**fields)
+        conversation.refresh_from_db()
+    return conversation
+
+
+def challenged(conversation: Conversation) -> str:
+    """A conversation that waits for a code, and the code."""
+    from unittest import mock
+
+    with mock.patch("prescriptions.identity.secrets.randbelow", return_value=123456):
+        identity.challenge_start(
+            conversation_id=conversation.pk,
+            identifier="david.cohen@example.com",
+            address=HERE,
+            run_key=str(uuid4()),
+            language="en",
+        )
+    return "123456"
+
+
+def submit(conversation: Conversation, code: str) -> str:
+    return runs.code_submit(conversation_id=conversation.pk, code=code, address=HERE).outcome
+
+
+# -- Codes ---------------------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
+def test_a_locked_code_is_told_of_once(demo_committed: None) -> None:
+    conversation = begun()
+    challenged(conversation)
+    for _ in range(3):
+        submit(conversation, "000000")
+    for _ in range(20):
+        assert submit(conversation, "000000") == "locked"
+    assert Handoff.objects.filter(conversation_id=conversation.pk).count() == 1
+    assert Event.objects.filter(conversation=conversation, type="handoff.updated").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_right_code_that_comes_twice_at_once_proves_it(demo_committed: None, monkeypatch: Any) -> None:
+    """The same message on two sockets: the one whose try is "expired" is the first to be stored."""
+    conversation = begun()
+    code = challenged(conversation)
+    key = uuid4()
+
+    def send() -> runs.Accepted:
+        return runs.message_accept(
+            conversation_id=conversation.pk, client_msg_id=key, text=f"it is {code}", address=HERE
+        )
+
+    real, inside = runs._code_try, []
+
+    def tried(*args: Any) -> runs.CodeOutcome:
+        outcome = real(*args)
+        if not inside:
+            inside.append(True)
+            send()  # the other socket's, between this one's try and its transaction
+        return outcome
+
+    monkeypatch.setattr(runs, "_code_try", tried)
+    send()
+    assert Challenge.objects.get(conversation_id=conversation.pk).state == Challenge.State.USED
+    assert Conversation.objects.get(pk=conversation.pk).patient is not None
+
+
+# -- Effects of a run that is over --------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
+def test_a_cancelled_run_has_no_effect_any_more(demo_committed: None) -> None:
+    patient = Patient.objects.get(email="david.cohen@example.com")
+    conversation = begun(patient=patient, verified_at=timezone.now())
+    asking = Run.objects.create(conversation=conversation, input_seq=0, state="done")
+    from agent import confirmations
+
+    prescription = Prescription.objects.filter(patient=patient).first()
+    asked = confirmations.refill_ask(asking, prescription.pk)
+    confirmations.confirmation_answer(
+        conversation_id=conversation.pk, key=conversation.secret_hash, confirm_id=asked["confirm_id"],
+        decision="yes", address=HERE,
+    )  # fmt: skip
+    run = runs.run_claim(conversation.pk)
+    assert run
+    run.conversation = Conversation.objects.select_related("patient", "site").get(pk=conversation.pk)
+    assert runs.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
+    action_run(run, Step("refill.pass_on"), HERE)  # its thread goes on all the same
+    assert not Handoff.objects.filter(conversation_id=conversation.pk).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None:
+    patient = Patient.objects.get(email="david.cohen@example.com")
+    conversation = begun(patient=patient, verified_at=timezone.now())
+    asking = Run.objects.create(conversation=conversation, input_seq=0, state="done")
+    from agent import confirmations
+
+    asked = confirmations.refill_ask(asking, Prescription.objects.filter(patient=patient).first().pk)
+    yes = {"conversation_id": conversation.pk, "key": conversation.secret_hash, "confirm_id": asked["confirm_id"],
+           "decision": "yes", "address": HERE}  # fmt: skip
+    confirmations.confirmation_answer(**yes)
+    run = runs.run_claim(conversation.pk)
+    assert run
+    runs.run_fail(run, "internal")
+    assert events.events_after(conversation.secret_hash, 0)[-1]["retryable"]
+    confirmations.confirmation_answer(**yes)
+
+
+# -- Locks: conversation first, then its runs; the audit log's head last -----------------------------------------
+@pytest.mark.django_db(transaction=True)
+def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
+    conversation = begun()
+    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    run = runs.run_claim(conversation.pk)
+    assert run
+    locked: list[str] = []
+    real_lock = events.conversation_locked
+    monkeypatch.setattr(
+        events, "conversation_locked", lambda *a, **k: (locked.append("conversation"), real_lock(*a, **k))[1]
+    )
+    real_end = runs._end
+    monkeypatch.setattr(runs, "_end", lambda *a, **k: (locked.append("run"), real_end(*a, **k))[1])
+    runs.run_fail(run, "internal")
+    # run_cancel and conversation_delete take the conversation's row first: the other order deadlocks on PostgreSQL.
+    assert locked[0] == "conversation"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_audit_logs_head_is_taken_last() -> None:
+    conversation = begun()
+    for _ in range(5):
+        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    with CaptureQueriesContext(connection) as queries:
+        retention.conversation_delete(conversation.pk, conversation.secret_hash)
+    order = [
+        query["sql"].split('"')[1]
+        for query in queries
+        if query["sql"].startswith(("UPDATE", "DELETE", "INSERT"))
+    ]
+    # While it deletes all that was said, nobody else in the whole house could record anything.
+    assert order.index("prescriptions_audithead") > order.index("agent_conversation")
+
+
+# -- The bell -----------------------------------------------------------------------------------------------------
+async def test_the_bell_is_heard_again(monkeypatch: Any) -> None:
+    monkeypatch.setattr(bell, "get_channel_layer", InMemoryChannelLayer)
+    monkeypatch.setattr(bell, "PULSE_SECONDS", 0.2)
+    turned: list[bool] = []
+    ours = bell.Bell(lambda key, message: None, turned.append)
+    tasks = ours.start()
+    try:
+        await asyncio.sleep(0.1)
+        ours._turn(deaf=True, why="once")
+        await asyncio.sleep(3)  # fifteen pulses, each of them heard
+        assert turned == [True, False]
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def test_the_bell_goes_on_after_a_message_that_it_cannot_read(monkeypatch: Any) -> None:
+    layer = InMemoryChannelLayer()
+    monkeypatch.setattr(bell, "get_channel_layer", lambda: layer)
+    heard: list[str] = []
+
+    def hear(key: str, message: dict[str, Any]) -> None:
+        heard.append(message["frames"][0]["type"])
+
+    ours = bell.Bell(hear, lambda deaf: None)
+    tasks = ours.start()
+    try:
+        await asyncio.sleep(0.05)
+        await ours.listen_to("k")
+        for message in ({"frames": []}, {"frames": [{"type": "second"}]}):  # the first is a newer version's
+            await layer.group_send(bell.group_of("k"), {"type": "news", "from": "x", "key": "k", **message})
+            await asyncio.sleep(0.05)
+        assert heard == ["second"]
+    finally:
+        for task in tasks:
+            task.cancel()
+
+
+async def test_news_reach_other_processes_in_order(monkeypatch: Any, settings: Any) -> None:
+    """A finished answer and the beginning of the next run, in one breath."""
+    layer = InMemoryChannelLayer()
+    monkeypatch.setattr(bell, "get_channel_layer", lambda: layer)
+    settings.REDIS_URL = "memory"
+    names = iter(["here", "there"])
+    monkeypatch.setattr(bell, "own_name", lambda: next(names))
+    here, there = hub.Hub(), hub.Hub()
+    seen: list[str] = []
+    socket = Listener(
+        key="k", sent=0, heard_at=time.monotonic(),
+        grown=lambda: seen.append("grown"), tell=lambda frame: seen.append(frame["type"]), leave=seen.append,
+    )  # fmt: skip
+    try:
+        await asyncio.sleep(0.05)
+        await there.join(socket)
+        here.tell("k", {"type": "message.delta"})
+        here.ring("k")  # the answer is in the log
+        here.tell("k", {"type": "run.started"})  # the next one begins
+        await asyncio.sleep(0.2)
+        assert seen == ["message.delta", "grown", "run.started"]
+    finally:
+        here.close()
+        there.close()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(monkeypatch: Any) -> None:
+    from asgiref.sync import sync_to_async
+
+    conversations = [await sync_to_async(begun)() for _ in range(40)]
+    keys = [conversation.secret_hash for conversation in conversations]
+    house = process.Process.__new__(process.Process)
+    house.hub = SimpleNamespace(
+        sockets=lambda: [SimpleNamespace(key=key) for key in keys], ring=lambda key: None, deaf=False
+    )
+    house._settle_lock = asyncio.Lock()
+    real = modes.settle
+
+    def slowly(pk: Any, *, degraded: bool) -> str:
+        if degraded:
+            time.sleep(0.01)
+        return real(pk, degraded=degraded)
+
+    monkeypatch.setattr(modes, "settle", slowly)
+    house.hub.deaf = True
+    house._turned(True)
+    first = house._settling
+    await asyncio.sleep(0.1)
+    house.hub.deaf = False
+    house._turned(False)
+    await asyncio.gather(first, house._settling)
+    left = await sync_to_async(Conversation.objects.filter(mode="degraded").count)()
+    assert left == 0
+
+
+# -- Sockets -------------------------------------------------------------------------------------------------------
+def socket_of(monkeypatch: Any) -> tuple[consumers.ChatConsumer, list[dict[str, Any]]]:
+    """A consumer with a hello behind it, and what it pushes."""
+    from collections import deque
+
+    socket = consumers.ChatConsumer()
+    pushed: list[dict[str, Any]] = []
+    socket._queue, socket._flushing, socket._reading, socket._filling = deque(), None, None, None
+    socket._grown, socket._held, socket._shown, socket._over = False, [], ("", 0), "no run"
+    socket.ready, socket.key = True, "k"
+    monkeypatch.setattr(socket, "push", pushed.append)
+    return socket, pushed
+
+
+async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> None:
+    gate = asyncio.Event()
+
+    def in_database(function: Any) -> Any:
+        async def slow(*args: Any) -> Any:
+            await gate.wait()
+            return {"run_id": "r", "attempt": 1, "calls": [], "text": "Half an ans"}
+
+        return slow
+
+    monkeypatch.setattr(consumers, "in_database", in_database)
+    socket, pushed = socket_of(monkeypatch)
+    socket.tell({"type": "message.delta", "run_id": "r", "offset": 5, "text": "an ans"})  # a hole: it is read
+    await asyncio.sleep(0)
+    socket._deliver({"type": "message.completed", "role": "assistant", "run_id": "r", "seq": 2})
+    gate.set()
+    await asyncio.sleep(0.01)
+    assert [frame["type"] for frame in pushed] == ["message.completed", "run.completed"]
+
+
+def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() -> None:
+    here = live.Live(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
+    here.say("Half an answer")
+    here.progress()  # a second tab says hello
+    assert here.changed
+
+
+# -- Tasks that may not die ---------------------------------------------------------------------------------------
+async def test_the_sweep_survives_a_full_table_of_files(monkeypatch: Any, settings: Any) -> None:
+    settings.CHAT_SWEEP = 0.05
+    looks: list[int] = []
+
+    def abandoned() -> list[Any]:
+        looks.append(1)
+        if len(looks) == 1:
+            raise OSError(24, "Too many open files")
+        return []
+
+    monkeypatch.setattr(runs, "runs_abandoned", abandoned)
+    ours = runner.Runner(SimpleNamespace(), None)
+    await asyncio.sleep(0.5)
+    dead = ours._sweeping.done()
+    ours._sweeping.cancel()
+    if dead:
+        ours._sweeping.exception()
+    assert not dead and len(looks) > 1
+
+
+async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed(monkeypatch: Any) -> None:
+    claimed = SimpleNamespace(
+        pk=uuid4(), conversation_id=uuid4(), attempts=1, conversation=SimpleNamespace(secret_hash="k")
+    )
+
+    def in_database(function: Any) -> Any:
+        async def call(*args: Any) -> Any:
+            await asyncio.sleep(0.2)
+            return claimed if function is runs.run_claim else [] if function is runs.runs_abandoned else True
+
+        return call
+
+    async def long(run: Any, live: Any) -> None:
+        await asyncio.sleep(20)
+
+    monkeypatch.setattr(runner, "in_database", in_database)
+    ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), long)
+    ours.wake(claimed.conversation_id)
+    await asyncio.sleep(0.1)  # the claim is on its way
+    started = time.monotonic()
+    await asyncio.wait_for(ours.drain(1), 5)
+    assert time.monotonic() - started < 2
+
+
+# -- Idle time ---------------------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
+def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
+    conversation = begun(
+        patient=Patient.objects.first(),
+        verified_at=timezone.now() - timedelta(minutes=20),
+        active_at=timezone.now() - timedelta(minutes=16),
+    )
+    modes.settle(conversation.pk, degraded=True)  # Redis fails while the customer is away
+    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    assert Conversation.objects.get(pk=conversation.pk).patient is None
+
+
+# -- A hello that fails half-way -----------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
+async def test_a_hello_that_failed_can_be_said_again(monkeypatch: Any) -> None:
+    from channels.testing import WebsocketCommunicator
+    from django.db import OperationalError
+
+    from pharmacy_site.asgi import application
+
+    real, failed = consumers._missed, []
+
+    def missed(*args: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            raise OperationalError("database is locked")
+        return real(*args)
+
+    monkeypatch.setattr(consumers, "_missed", missed)
+    headers = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
+    line = WebsocketCommunicator(application, "/ws/chat/", headers=headers)
+    assert (await line.connect())[0]
+    try:
+        await line.send_json_to({"v": 1, "type": "hello"})
+        told = await line.receive_output(3)
+        if told["type"] == "websocket.send":
+            assert '"busy"' in told["text"]
+            await line.send_json_to({"v": 1, "type": "hello"})
+            told = await line.receive_output(3)
+        assert told["type"] == "websocket.close" or '"hello.ok"' in told["text"], told
+    finally:
+        await line.disconnect()

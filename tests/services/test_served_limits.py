@@ -1,0 +1,116 @@
+"""Limits that only a served site shows: sockets that come at once, slow senders, the last words, a Redis that hangs."""
+
+import asyncio
+import json
+import signal
+import socket
+import threading
+import uuid
+from typing import Any
+
+import pytest
+from flows.scenario import Chat
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed
+
+pytestmark = pytest.mark.django_db(databases=[])
+
+
+def test_sockets_that_come_at_once_are_counted_too(site: Any) -> None:
+    async def run(running: Any) -> int:
+        async def one() -> Any:
+            try:
+                return await connect(running.ws_url, origin=running.url)
+            except Exception:
+                return None
+
+        found = [each for each in await asyncio.gather(*(one() for _ in range(60))) if each]
+        await asyncio.gather(*(each.close() for each in found))
+        return len(found)
+
+    with site(CHAT_SOCKETS_OPEN="5") as running:
+        assert asyncio.run(run(running)) <= 5
+
+
+def test_who_sends_one_byte_is_hung_up_on(site: Any) -> None:
+    with site() as running:
+        one = socket.create_connection(("127.0.0.1", int(running.url.rsplit(":", 1)[1])))
+        one.sendall(b"G")
+        one.settimeout(20)
+        try:
+            assert one.recv(1) == b""
+        finally:
+            one.close()
+
+
+@pytest.mark.parametrize("server", ["uvicorn", "daphne"])
+def test_what_is_being_said_at_the_end_is_heard_to_its_end(site: Any, server: str) -> None:
+    """D7: finish turns, then close 1012."""
+
+    async def run(running: Any) -> tuple[list[str], int | None]:
+        seen = []
+        async with Chat(running.ws_url, running.url, "en") as chat:
+            frame = {
+                "type": "message.send",
+                "client_msg_id": str(uuid.uuid4()),
+                "text": "Do you have Cetirizine?",
+            }
+            await chat.send(frame)
+            await chat.receive("message.delta")
+            running.process.send_signal(signal.SIGTERM)
+            try:
+                while True:
+                    got = json.loads(await asyncio.wait_for(chat.socket.recv(), 30))
+                    seen.append(f"{got['type']} {got.get('role', '')}")
+            except ConnectionClosed:
+                pass
+            return seen, chat.socket.close_code
+
+    with site.slow_answers(2), site(server) as running:
+        seen, code = asyncio.run(run(running))
+    assert "message.completed assistant" in seen
+    assert code == 1012 or server == "daphne"  # daphne drops its sockets when it ends
+
+
+def test_a_redis_that_hangs_keeps_nobody_out(site: Any) -> None:
+    """Not refused, not cut: it takes connections and never answers (a stopped process, a full disk)."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    kept: list[socket.socket] = []
+
+    def take() -> None:
+        while True:
+            try:
+                kept.append(listener.accept()[0])
+            except OSError:
+                return
+
+    threading.Thread(target=take, daemon=True).start()
+
+    async def run(running: Any) -> int:
+        async def one() -> bool:
+            try:
+                socket = await connect(running.ws_url, origin=running.url, open_timeout=10)
+                await socket.send(json.dumps({"v": 1, "type": "hello"}))
+                await asyncio.wait_for(socket.recv(), 10)
+                await socket.close()
+            except (OSError, TimeoutError, ConnectionClosed):
+                return False
+            return True
+
+        return sum(await asyncio.gather(*(one() for _ in range(40))))
+
+    with site(REDIS_URL=f"redis://127.0.0.1:{listener.getsockname()[1]}/0") as running:
+        came_in = asyncio.run(run(running))
+    listener.close()
+    assert came_in == 40
+
+
+def test_a_lone_surrogate_gets_its_error(site: Any) -> None:
+    async def run(running: Any) -> None:
+        async with Chat(running.ws_url, running.url, "en") as chat:
+            await chat.socket.send('{"v":1,"type":"message.send","client_msg_id":"\\ud800","text":"hi"}')
+            got = json.loads(await asyncio.wait_for(chat.socket.recv(), 5))
+            assert got["code"] == "bad_frame"
+
+    with site() as running:
+        asyncio.run(run(running))
