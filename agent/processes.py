@@ -9,12 +9,11 @@ import os
 import secrets
 from collections.abc import Iterable
 from functools import cache
-from typing import IO, Final
+from typing import Final
 
 from django.conf import settings
 
 _FOLDER: Final = settings.VAR_DIR / "processes"
-_held: Final[list[IO[str]]] = []  # open for as long as the process lives
 
 
 @cache
@@ -22,9 +21,8 @@ def own_name() -> str:
     """The name under which this process takes runs; its lock is held from now on."""
     name = f"{os.getpid()}-{secrets.token_hex(8)}"
     _FOLDER.mkdir(parents=True, exist_ok=True)
-    file = (_FOLDER / name).open("w")
-    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    _held.append(file)
+    # A bare descriptor, open for as long as the process lives.
+    fcntl.flock(os.open(_FOLDER / name, os.O_CREAT | os.O_RDWR, 0o600), fcntl.LOCK_EX)
     return name
 
 

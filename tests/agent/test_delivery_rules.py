@@ -63,7 +63,7 @@ def test_a_locked_code_is_told_of_once(demo_committed: None) -> None:
     challenged(conversation)
     for _ in range(3):
         submit(conversation, "000000")
-    for _ in range(20):
+    for _ in range(12):
         assert submit(conversation, "000000") == "locked"
     assert Handoff.objects.filter(conversation_id=conversation.pk).count() == 1
     assert Event.objects.filter(conversation=conversation, type="handoff.updated").count() == 1
@@ -290,7 +290,7 @@ async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> Non
 
         return slow
 
-    monkeypatch.setattr(consumers, "in_database", in_database)
+    monkeypatch.setattr(consumers, "at_door", in_database)
     socket, pushed = socket_of(monkeypatch)
     socket.tell({"type": "message.delta", "run_id": "r", "offset": 5, "text": "an ans"})  # a hole: it is read
     await asyncio.sleep(0)
