@@ -104,7 +104,9 @@ def _medicine_answer(
         return Frame("declined_name", 0.95)
     if says_yes and not new_topic and not other_name and len(clause.words) <= 3:
         return replace(waiting, intent="which", details={"options": options, "frame": waiting.kept()})
-    if clause.medicines and not new_topic and not (clause.places and waiting.intent not in PLACED):
+    together = len(clause.medicines) > 1 and clause.has("interaction", "taking")
+    elsewhere = clause.places and waiting.intent not in PLACED
+    if clause.medicines and not (new_topic or together or elsewhere):
         narrow = ("strengths", "forms", "form_text", "places")  # what was said of another medicine
         details = {key: value for key, value in waiting.details.items() if key not in narrow}
         named = (*_others(waiting), *medications_of(clause.medicines))
