@@ -14,7 +14,7 @@ from agent import confirmations
 from agent.llm.base import Step, StepResult
 from agent.models import Conversation, Run
 from agent.runs import handoff_tell, run_hold
-from agent.storefacts import branches_all, store_described, store_nearest
+from agent.storefacts import branches_all, by_distance, store_described, store_nearest
 from agent.turns import verified_patient
 from prescriptions import handoffs, identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
@@ -127,7 +127,7 @@ def identity_forget(run: Run, arguments: Mapping[str, Any], address: str) -> dic
 
 
 def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Facts of a store, of a city's branches, or of all branches: hours, phone, address."""
+    """Facts of a store, of a city's branches, or of all branches; several nearest first when a location was shared."""
     query = str(arguments.get("query") or "")
     place = place_find(query) if query else None
     if isinstance(place, UnservedPlace):
@@ -141,6 +141,9 @@ def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str
         stores = place.stores
     else:
         stores = list(branches_all())
+    here = run.conversation.latitude, run.conversation.longitude
+    if len(stores) > 1 and here[0] is not None and here[1] is not None:
+        return {"stores": by_distance(stores, Point(here[0], here[1]))}
     return {"stores": [store_described(store) for store in stores]}
 
 

@@ -49,6 +49,9 @@ def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
     except PrescriptionNotFound:
         return {}
     language: Language = "he" if run.conversation.language == "he" else "en"
+    # A customer who has changed their mind is asked one question, not two.
+    earlier = Confirmation.objects.filter(conversation=conversation, state=Confirmation.State.OPEN)
+    earlier.exclude(run=run).update(state=Confirmation.State.NO)
     waiting = Confirmation.objects.filter(run=run, action=REFILL).first()
     if waiting is None:
         waiting = Confirmation(

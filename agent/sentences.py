@@ -211,6 +211,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I couldn't find a medication named “{query}”. Please check the spelling or try another name.",
         "לא מצאתי תרופה בשם ”{query}“. בדקו את האיות או נסו שם אחר.",
     ),
+    "offered_name": ("I assume that you mean {name}.", "הבנתי שהכוונה ל{name}."),
     "did_you_mean": ("Did you mean {name}?", "האם התכוונתם ל{name}?"),
     "did_you_mean_one_of": ("Did you mean one of these?", "האם התכוונתם לאחת מאלה?"),
     "ambiguous": (
@@ -350,6 +351,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{store}: {hours}. Phone {phone}. {address}",
         "{store}: {hours}. טלפון {phone}. {address}",
     ),
+    "branches_by_distance": ("Our branches, nearest first:", "הסניפים שלנו, מהקרוב לרחוק:"),
     "branches_list": ("Our branches:", "הסניפים שלנו:"),
     "hours_today": ("open today {hours}", "פתוח היום {hours}"),
     "hours_on": ("{day}: {hours}", "{day}: {hours}"),

@@ -1,5 +1,6 @@
 """Facts of stores for answers about branches: hours of the week, phone, address."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.utils import timezone
@@ -42,6 +43,20 @@ def store_described(store: Store) -> dict[str, Any]:
         "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
         "week": week,
     }
+
+
+def by_distance(stores: Sequence[Store], origin: Point) -> list[dict[str, Any]]:
+    """The facts of stores with their kilometres from a point, nearest first, ties and those without a place by number."""
+    away = {
+        store.pk: distance_km(origin, Point(store.lat, store.lng))
+        for store in stores
+        if store.lat is not None and store.lng is not None
+    }
+    ordered = sorted(stores, key=lambda store: (store.pk not in away, away.get(store.pk, 0.0), store.pk))
+    return [
+        {**store_described(store), "km": round(away[store.pk], 1) if store.pk in away else None}
+        for store in ordered
+    ]
 
 
 def store_nearest(origin: Point) -> dict[str, Any] | None:

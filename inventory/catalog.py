@@ -39,6 +39,7 @@ __all__ = [
     "medications_search",
     "medications_suggest",
     "mentions_in",
+    "misspelt",
     "suggestion_label",
     "suggestion_labels",
 ]
@@ -194,6 +195,14 @@ def medications_suggest(query: str, limit: int = 3) -> list[Medication]:
     for medication in _load(ids[:_KEEP]):
         by_name.setdefault(compact(medication.name_en), medication)
     return list(by_name.values())[:limit]
+
+
+def misspelt(told: Collection[str]) -> set[str]:
+    """Return those of the folded words for which there is a near miss; one query when none of them is near a name."""
+    readings = {word: (word, *hebrew_stems(word)) for word in told}
+    near = near_words(reading for of_word in readings.values() for reading in of_word)
+    nearly = [word for word in readings if any(near.get(reading) for reading in readings[word])]
+    return {word for word in nearly if medications_suggest(word, limit=1)}
 
 
 def mentions_in(message: str, *, ignore: Container[str] = frozenset(), brands: bool = False) -> list[Mention]:

@@ -165,8 +165,10 @@ def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
         try:
             steps = work.plan.send(send)
         except StopIteration as done:
-            guessed = work.frames[work.place].confidence < SURE
-            work.parts.append(facts.lost(work.view, done.value) if guessed else done.value)
+            frame, part = work.frames[work.place], done.value
+            if frame.details.get("offered"):
+                part.text = paragraphs(work.view.say("offered_name", name=_offered_name(work)), part.text)
+            work.parts.append(facts.lost(work.view, part) if frame.confidence < SURE else part)
             work.plan = None
             work.place += 1
             fresh = []
@@ -174,6 +176,12 @@ def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
         work.seen = len(turn.results)
         if steps:
             return steps
+
+
+def _offered_name(work: Understood) -> str:
+    """The medicine that was only offered as what may be meant."""
+    options = (work.view.turn.state.get("pending") or {}).get("options") or [{}]
+    return work.view.name(options[0])
 
 
 def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
@@ -219,7 +227,7 @@ def _reply(work: Understood, turn: Turn) -> Reply:
         if frame.intent in REMEMBERED:
             kept = frame.kept()
             kept["details"] = {
-                k: v for k, v in kept["details"].items() if k not in ("text", "others", "places")
+                k: v for k, v in kept["details"].items() if k not in ("text", "others", "places", "offered")
             }
             state["last"] = kept
         state["last_branch"] = frame.kept() if frame.intent in ("hours", "branch") else None

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.llm.offline.clauses import clause_frame
-from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame
+from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame, Medication
 from agent.llm.offline.pending import identity_frame, pending_answer
 from agent.llm.offline.pointing import has_topic, medications_of
 from agent.llm.offline.recognise import Clause, Message
@@ -18,16 +18,17 @@ from agent.llm.offline.recognise import Clause, Message
 def decide(message: Message, state: Mapping[str, Any]) -> Decision:
     """The frames of a message in the light of the conversation so far."""
     pending = state.get("pending") or {}
-    if pending and (frame := pending_answer(message, pending, state)):
-        return Decision((frame,))
-    if message.contacts:
+    answered = pending_answer(message, pending, state) if pending else None
+    if answered and not _goes_on(message, pending):
+        return Decision((answered,))
+    if message.contacts and not answered:
         return Decision((identity_frame(message, state),))
-    frames: list[Frame] = []
-    focus = list(state.get("focus", ()))
-    whole = _joined(message)
+    frames: list[Frame] = [answered] if answered else []
+    focus = list(answered.medicines if answered else state.get("focus", ()))
+    whole = None if answered else _joined(message)
     remarked: tuple[str, ...] = ()
     whose = any(clause.has("other_person") for clause in message.clauses)
-    for clause in [whole] if whole else message.clauses:
+    for clause in [whole] if whole else message.clauses[len(frames) :]:
         frame = clause_frame(clause, state, focus, frames)
         if frame is None:
             continue
@@ -41,10 +42,8 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
         if whose and frame.intent in ("prescriptions", "refill", "refill_status", "renew"):
             frame = replace(frame, details={**frame.details, "other_person": True})
         if frame.medicines:
-            focus = (
-                list({medicine["id"]: medicine for medicine in frame.medicines if "id" in medicine}.values())
-                or focus
-            )
+            # A name that nothing is called stays what is talked about: nothing earlier takes its place.
+            focus = list({one.get("id") or one.get("query"): one for one in frame.medicines}.values())
         if frame.intent in REPEATABLE:  # "does X need a prescription? and Y?"
             state = {**state, "last": frame.kept()}
         if frame.intent in ("hours", "branch"):
@@ -53,12 +52,22 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
             state = {**state, "place": dict(frame.place)}
         frames.append(frame)
     kept = _distilled(frames)
-    return Decision((*kept, *_together(message, kept)))
+    return Decision((*kept, *_together(message, kept, answered.medicines if answered else ())))
 
 
-def _together(message: Message, frames: Sequence[Frame]) -> tuple[Frame, ...]:
-    """The interaction check of medicines that a message names in questions of their own: two or more always get it."""
-    named = [one for clause in message.clauses for one in medications_of(clause.medicines) if "id" in one]
+def _goes_on(message: Message, pending: Mapping[str, Any]) -> bool:
+    """Whether more is asked behind the choice of a medicine: "yes, and do you have X?"."""
+    later = message.clauses[1:]
+    return pending["kind"] == "which_medication" and any(
+        clause.medicines or clause.unknown or clause.asks for clause in later
+    )
+
+
+def _together(message: Message, frames: Sequence[Frame], chosen: Sequence[Medication]) -> tuple[Frame, ...]:
+    """The interaction check of medicines that a message chooses or names in questions of their own: two or more always
+    get it."""
+    told = [*chosen, *(one for clause in message.clauses for one in medications_of(clause.medicines))]
+    named = [one for one in told if "id" in one]
     ids = {one["id"] for one in named}
     if len(ids) < 2 or not frames:
         return ()

@@ -32,8 +32,9 @@ def leaning(
     if before and not clause.medicines and not clause.unknown and not place:
         return None  # a remark beside a question that is being answered
     if place:
-        if medicines and (assumed or clause.medicines):
-            return Frame("stock_place", 0.9, medicines, place, details=details, assumed=assumed)
+        if medicines:
+            sure = 0.9 if assumed or clause.medicines else 0.86
+            return Frame("stock_place", sure, medicines, place, details=details, assumed=assumed)
         return Frame("branch", 0.86, place=place, details=details)
     if medicines and not assumed:
         intent = last.get("intent")

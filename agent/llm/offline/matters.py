@@ -1,18 +1,20 @@
 """Frames that are not about products: a customer's own prescriptions, and the talk itself."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-from agent.llm.offline.frames import SECTIONS, Frame
+from agent.llm.offline.frames import SECTIONS, SHORT, Frame, Medication
 from agent.llm.offline.pointing import asks_rx, has_topic, medications_of, position_of
 from agent.llm.offline.recognise import Clause
+
+PRESCRIPTION_MATTERS: Final = frozenset({"prescriptions", "refill_status", "refill", "renew"})
 
 
 def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     """Prescriptions, refills, and the proof of who asks."""
     if clause.has("strong_person") and not clause.medicines:
         return None  # "talk to someone about my refill"
-    medicines = medications_of(clause.medicines)
+    medicines = medications_of(clause.medicines) or _name_to_refill(clause)
     other = clause.has("other_person")
     details = {"other_person": True} if other else {}
     if clause.has("logout"):
@@ -44,15 +46,11 @@ def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("prescriptions", 0.9)
     if other and clause.has("rx_word", "prescriptions"):
         return Frame("prescriptions", 0.9, details=details)
-    asked_before = state.get("intent") in ("prescriptions", "refill_status", "refill")
-    if (
-        medicines
-        and asked_before
-        and clause.has("follow", "my")
-        and not has_topic(clause)
-        and not clause.has("stock")
-    ):
-        return Frame("refill_status", 0.9, medicines=medicines, details=details)  # "and the metformin?"
+    matter = (state.get("waiting") or state).get("intent")
+    if len(medicines) == 1 and matter in PRESCRIPTION_MATTERS and _only_names(clause):
+        # "And the metformin?"; "no wait, the amoxicillin one" is the same request for the other medicine.
+        changed = clause.has("correction", "no", "instead") and matter in ("refill", "renew")
+        return Frame(str(matter) if changed else "refill_status", 0.9, medicines=medicines, details=details)
     shown = state.get("prescriptions") or []
     position = (
         position_of(clause, len(shown))
@@ -62,6 +60,22 @@ def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     if position is not None and not medicines:
         return Frame("refill_status", 0.9, details={"prescription": shown[position]})
     return None
+
+
+def _name_to_refill(clause: Clause) -> tuple[Medication, ...]:
+    """A name that we don't know right behind "refill": no other prescription takes its place."""
+    ends = [end for _start, end in clause.cues.spans("refill")]
+    behind = [name.text for name in clause.unknown if any(0 <= name.start - end <= 1 for end in ends)]
+    return tuple({"query": name} for name in behind[:1])
+
+
+def _only_names(clause: Clause) -> bool:
+    """Whether a clause about prescriptions does no more than name another medicine."""
+    instead = clause.cues.spans("equivalent") <= clause.cues.spans("instead")
+    topic = has_topic(clause, but=("equivalent",) if instead else ())
+    asks_else = topic or clause.places or clause.without("stock", "weak_stock") or clause.has("interaction")
+    leans = clause.has("follow", "my", "correction", "no", "instead", "that_one")
+    return not asks_else and (leans or (len(clause.words) <= SHORT + 2 and not clause.unknown))
 
 
 def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:

@@ -84,12 +84,13 @@ def unresolved(view: View, frame: Frame, medication: Medication, result: StepRes
     missing = view.say("not_found", query=query)
     if not near:
         pending = {"kind": "medication", "frame": frame.kept()}
-        return Part(missing, suggestions=[view.say("chip_person")], state={"pending": pending})
+        return Part(missing, suggestions=[view.say("chip_person")], state={"pending": pending, "focus": []})
     options = [option_of(facts) for facts in near]
     if len(options) == 1:
         asks = view.say("did_you_mean", name=view.name(options[0]))
         part = choose(view, frame, options, head=f"{missing} {asks}")
         part.suggestions = [view.say("chip_yes"), view.say("chip_no")]
+        part.state["focus"] = []  # "it" is the medicine in question now, no earlier one
         return part
     lines = [product_line(view, facts) for facts in near]
     return choose(view, frame, options, head=f"{missing} {view.say('did_you_mean_one_of')}", lines=lines)

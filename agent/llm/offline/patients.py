@@ -17,6 +17,8 @@ def ask_identifier(view: View, frame: Frame) -> Part:
     key = "ask_identifier_other" if frame.details.get("other_person") else "ask_identifier"
     if view.turn.identity_policy != "otp" and key == "ask_identifier":
         key = "ask_identifier_plain"
+    if view.turn.challenge_open and key == "ask_identifier":
+        key = "code_waiting"
     return Part(
         view.say(key),
         suggestions=[view.say("chip_person")],

@@ -1,11 +1,11 @@
 """Answers to what the assistant had asked: a name, a choice, a yes, an identifier."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from agent.llm.offline.clauses import clause_frame
-from agent.llm.offline.frames import SURE, Frame, Medication
+from agent.llm.offline.frames import SHORT, SURE, Frame, Medication
 from agent.llm.offline.pointing import (
     has_topic,
     medications_of,
@@ -14,7 +14,9 @@ from agent.llm.offline.pointing import (
     position_of,
     prescription_chosen,
 )
-from agent.llm.offline.recognise import Message
+from agent.llm.offline.recognise import Clause, Message
+
+PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
 
 
 def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[str, Any]) -> Frame | None:
@@ -39,7 +41,7 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
         asks = asks or any(later.asks or later.medicines or later.categories for later in clauses[1:])
         if says_yes and not clause.medicines and not says_no and not asks:
             return Frame("person", 0.95, details={"reason": pending.get("reason", "not_understood")})
-        if says_no and not new_topic:
+        if says_no and not new_topic and not clause.medicines:
             return Frame("declined", 0.95)
         return None
     waiting = Frame.again(pending["frame"])
@@ -48,6 +50,8 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
             return replace(waiting, intent="renew_doctor")
         if clause.has("refill") or position_of(clause, 2) == 0:
             return replace(waiting, intent="refill_status")
+        if clause.medicines and not new_topic:
+            return replace(waiting, medicines=medications_of(clause.medicines))  # "the amoxicillin, actually"
         return None
     options = list(pending.get("options", ()))
     if kind == "which_prescription":
@@ -58,35 +62,85 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
             return waiting
         return replace(waiting, details={**waiting.details, "prescription": row}) if row else None
     if kind == "which_medication":
-        chosen = option_chosen(clause, options)
-        if chosen is not None and not (new_topic and not clause.medicines):
-            # Two that are looked at together keep the other one; of two candidates only the chosen one stays.
-            return replace(waiting, medicines=(*_others(waiting), chosen))
-        if says_yes and len(options) == 1 and not says_no and not clause.medicines:
-            return replace(waiting, medicines=(*_others(waiting), options[0]))
-        if clause.has("both") and len(options) <= 3 and options:
-            return replace(waiting, medicines=tuple(options))
-        if says_no and not clause.medicines and not new_topic and not clause.unknown:
-            return Frame("declined_name", 0.95)
-        if says_yes and not new_topic and not clause.medicines and len(clause.words) <= 3:
-            return replace(waiting, intent="which", details={"options": options, "frame": pending["frame"]})
-        if clause.medicines and not new_topic:
-            return replace(waiting, medicines=medications_of(clause.medicines))
-        return None
+        return _medicine_answer(message, waiting, options, state)
     if kind == "medication" and not new_topic and (clause.medicines or clause.unknown):
         named = medications_of(clause.medicines) or ({"query": clause.unknown[0].text},)
         first = (
             waiting.medicines if waiting.intent in ("interaction", "same") else ()
         )  # "with which other one?"
         sure = waiting.confidence if clause.medicines else 0.72
-        place = place_of(clause) or waiting.place
-        intent = "stock_place" if place and waiting.intent in ("stock", "info") else waiting.intent
-        return replace(waiting, intent=intent, medicines=(*first, *named), place=place, confidence=sure)
+        return replace(_there(clause, waiting), medicines=(*first, *named), confidence=sure)
     if kind == "what" and not clause.medicines:
         inner = clause_frame(clause, state, list(waiting.medicines), [])
         if inner and inner.confidence >= SURE and inner.medicines:
             return inner
     return None
+
+
+def _medicine_answer(
+    message: Message, waiting: Frame, options: Sequence[Medication], state: Mapping[str, Any]
+) -> Frame | None:
+    """The frame that waited for one of these medicines; or what is asked about the only one that was offered."""
+    clause, *later = message.clauses
+    says_yes, says_no, new_topic = clause.has("yes"), clause.has("no"), has_topic(clause)
+    chosen = option_chosen(clause, options)
+    if chosen is not None and not (new_topic and not clause.medicines):
+        # Two that are looked at together keep the other one; of two candidates only the chosen one stays.
+        return replace(waiting, medicines=(*_others(waiting), chosen))
+    asked = _asked_about(clause, waiting, options, state)
+    if asked:
+        return asked
+    other_name = clause.medicines or (
+        clause.unknown and (new_topic or clause.places or len(clause.words) <= SHORT)
+    )
+    if says_yes and len(options) == 1 and not says_no and not other_name:
+        return replace(waiting, medicines=(*_others(waiting), options[0]))
+    if clause.has("both") and len(options) <= 3 and options:
+        return replace(waiting, medicines=tuple(options))
+    goes_on = any(other.medicines or other.unknown for other in later)
+    if says_no and not clause.medicines and not new_topic and not clause.unknown:
+        if goes_on:
+            return None
+        return Frame("declined_name", 0.95)
+    if says_yes and not new_topic and not other_name and len(clause.words) <= 3:
+        return replace(waiting, intent="which", details={"options": options, "frame": waiting.kept()})
+    together = len(clause.medicines) > 1 and clause.has("interaction", "taking")
+    elsewhere = clause.places and waiting.intent not in PLACED
+    if clause.medicines and not (new_topic or together or elsewhere):
+        narrow = ("strengths", "forms", "form_text", "places")  # what was said of another medicine
+        details = {key: value for key, value in waiting.details.items() if key not in narrow}
+        named = (*_others(waiting), *medications_of(clause.medicines))
+        return replace(_there(clause, waiting), medicines=named, details=details)
+    return None
+
+
+def _asked_about(
+    clause: Clause, waiting: Frame, options: Sequence[Medication], state: Mapping[str, Any]
+) -> Frame | None:
+    """A question about what has only been offered ("Did you mean X?" – "is it OK with Y?"): of the only one, which is
+    named as such; of several the customer still has to choose."""
+    if waiting.intent in ("interaction", "same") and not has_topic(clause):
+        return None
+    inner = clause_frame(clause, state, list(options[:1]), [])
+    if inner is None or inner.confidence < SURE:
+        return None
+    others = inner.details.get("others") or ()
+    if not ((inner.assumed and inner.medicines) or (inner.intent == "interaction" and others)):
+        return None
+    if len(options) == 1:
+        return replace(inner, details={**inner.details, "offered": True})
+    if inner.intent != "interaction":
+        return None
+    open_one = {"query": str(options[0].get("en") or "")}
+    pair = replace(inner, medicines=(*inner.medicines, open_one), details={})
+    return replace(inner, intent="which", details={"options": options, "frame": pair.kept()})
+
+
+def _there(clause: Clause, waiting: Frame) -> Frame:
+    """The waiting frame at the place that its answer names."""
+    place = place_of(clause) or waiting.place
+    intent = "stock_place" if place and waiting.intent in ("stock", "info") else waiting.intent
+    return replace(waiting, intent=intent, place=place)
 
 
 def _others(waiting: Frame) -> tuple[Medication, ...]:

@@ -1,6 +1,6 @@
 """What a clause points at: the place and medicines it names, the item of a list, and whether it asks anything itself."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from agent.llm.offline.frames import SECTIONS, Medication
@@ -74,7 +74,7 @@ def position_of(clause: Clause, size: int) -> int | None:
         return 0
     if (
         len(clause.numbers) == 1
-        and not clause.strengths
+        and not (clause.strengths or clause.unknown)
         and 1 <= clause.numbers[0] <= size
         and len(clause.words) <= 4
     ):
@@ -112,11 +112,15 @@ def option_chosen(clause: Clause, options: Sequence[Medication]) -> Medication |
     fitting = [option for option in options if option["id"] in named] if named else list(options)
     if named and len(fitting) == 1:
         return fitting[0]
+    if not named and (clause.medicines or clause.unknown):
+        return None  # some other name, though it is none that we know
     for kind, values in (("strength", clause.strengths), ("form", clause.forms)):
         if values:
             narrowed = [
                 o for o in fitting if any(same_strength(str(o.get(kind, "")), value) for value in values)
             ]
+            if not narrowed and kind == "strength":
+                return None  # of a strength that none of them has
             fitting = narrowed or fitting
     if (clause.strengths or clause.forms) and len(fitting) == 1:
         return fitting[0]
@@ -153,10 +157,14 @@ def asks_rx(clause: Clause) -> bool:
     return longer or bool(words & {"otc"}) or (bool(spans) and not wanted)
 
 
-def has_topic(clause: Clause) -> bool:
-    """Whether a clause asks a question of its own."""
+def has_topic(clause: Clause, but: Collection[str] = ()) -> bool:
+    """Whether a clause asks a question of its own, `but` those of some cues."""
     topics = (
         "where", "info", "equivalent", "price", "insurance", "restock", "prescriptions", "refill", "renew",
         "strong_person", "hours", "phone", "address", "same", "strong_interaction", "other_person", *SECTIONS,
     )  # fmt: skip
-    return clause.has(*topics) or clause.without("stock", "weak_stock") or asks_rx(clause)
+    return (
+        clause.has(*(topic for topic in topics if topic not in but))
+        or clause.without("stock", "weak_stock")
+        or asks_rx(clause)
+    )

@@ -18,6 +18,7 @@ from agent.llm.offline.pointing import (
 )
 from agent.llm.offline.recognise import Clause, Medicine, Unknown, release_of
 from pharmacy_site.lib.text import fold
+from stores.places import PlaceMention
 
 
 def product_frame(
@@ -42,7 +43,8 @@ def product_frame(
     if pointed:
         place = pointed
         details.pop("day", None)  # "הראשון" is the first one here, not Sunday
-    if not medicines and len(focus) == 1 and _bare_strength(clause) and last.get("intent") == "stock":
+    bare_strength = _bare_strength(clause) and not clause.unknown
+    if not medicines and len(focus) == 1 and bare_strength and last.get("intent") == "stock":
         details |= {"strengths": [f"{clause.numbers[0]} mg"]}  # "200, then"
         return Frame("stock", 0.9, tuple(focus), details=details, assumed=True)
     if not medicines and not clause.unknown and len(focus) == 1 and clause.has("extended_kind", "plain_kind"):
@@ -67,9 +69,7 @@ def product_frame(
             clause.has("it", "follow", "asked_about", *ORDINALS, "last", "former") or len(clause.words) <= 4
         ):
             medicines = (shown[position],)
-    inside = focus and clause.has(
-        "ingredient", "excipients"
-    )  # "is there lactose in it?": no name of a product
+    inside = focus and _holds_unknown(clause)
     if not medicines and len(shown) == 1 and clause.has("that_one"):
         medicines = (shown[0],)
     if place is None and (amount_of := _amount_within(clause)):
@@ -89,7 +89,7 @@ def product_frame(
         not medicines
         and clause.unknown
         and not clause.categories
-        and not (place and focus and (clause.has("it") or not clause.has("stock", "where")))
+        and not (place and focus and clause.has("it"))
         and not about_branch
         and not inside
         and not about_it
@@ -99,6 +99,7 @@ def product_frame(
             not has_topic(clause)
             and not clause.has("stock", "follow", "it", "correction")
             and len(clause.words) > 3
+            and not _only_a_name_and_place(clause)
         ):
             # A sentence of words that nothing explains and no question that we know: no name.
             return Frame("unknown", 0.4)
@@ -160,7 +161,7 @@ def product_frame(
         if intent == "same":  # "is it the same as Losec?", which it may be
             medicines = (*(details["others"][:1] or focus[:1]), *medicines)
     assumed = False
-    if not medicines:
+    if not medicines and not (about_branch and clause.unknown and not clause.has("it")):
         medicines, assumed = from_talk(clause, state, focus), True
         if intent == "same" and len(medicines) == 1:
             # Of the two last talked about, or the product and its only equivalent.
@@ -234,6 +235,23 @@ def _within(clause: Clause) -> bool:
         and clause.words[medicine.start - 1].removeprefix("ש") == "יש"
         and not clause.has(*SECTIONS)
     )
+
+
+def _holds_unknown(clause: Clause) -> bool:
+    """Whether words that nothing explains are what a product may hold: "is there aspartame in it?", "contains aspartame?"."""
+    if not clause.unknown or not clause.has("ingredient", "excipients"):
+        return False
+    first = clause.unknown[0].start
+    return clause.has("it") or any(end == first for _start, end in clause.cues.spans("contains"))
+
+
+def _only_a_name_and_place(clause: Clause) -> bool:
+    """Whether a clause is hardly more than one name that we don't know and a place: "zorbulin in Ramat Aviv"."""
+    if len(clause.unknown) != 1 or not clause.places:
+        return False
+    spans: list[Unknown | PlaceMention] = [*clause.unknown, *clause.places]
+    single = clause.unknown[0].end - clause.unknown[0].start == 1
+    return single and len(clause.words) - sum(span.end - span.start for span in spans) <= SHORT
 
 
 def _bare_strength(clause: Clause) -> bool:
@@ -336,6 +354,8 @@ def _intent(
         return "stock"  # "do you have Nurofen for kids?" asks for a product, not for an age
     if clause.has(*SECTIONS) and not (strong_stock and not clause.has("leaflet", "info", *SECTIONS[3:])):
         return "section"
+    if medicines and clause.has("branches") and clause.has("where", "here"):
+        return "stock_place"  # "איפה הסניף הקרוב שיש בו אקמול?": the branch has it in it
     if clause.has("maker") and (medicines or focus):
         return "detail"
     if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):

@@ -43,6 +43,8 @@ SMALLEST_STRENGTH: Final = 5
 SHORTEST_MISSPELT: Final = 6  # letters of a category's name that may hold a typo
 SHORTEST_NAME: Final = 3
 LONGEST_UNKNOWN: Final = 4
+SHORTEST_NEAR: Final = 5  # letters of a word that may be a misspelt name
+MOST_NEAR: Final = 6
 
 
 @lru_cache(maxsize=1)
@@ -217,7 +219,29 @@ def recognise(text: str) -> Message:
         clause.medicines = [_extended(clause, medicine) for medicine in clause.medicines]
         _fill(clause)
         offset += size
+    _take_near_names(clauses)
     return Message(text, tuple(clauses), tuple(contacts))
+
+
+def _take_near_names(clauses: Sequence[Clause]) -> None:
+    """Unexplained words that are nearly a name count as a name, to be asked about: nobody else's facts are given for it."""
+    found: list[tuple[Clause, int]] = []
+    for clause in clauses:
+        typos = {place for span in clause.cues.spans("common") for place in range(*span)}
+        found += [
+            (clause, place)
+            for name in ([] if clause.categories else clause.unknown)
+            for place in range(name.start, name.end)
+            if place not in typos and len(clause.words[place]) >= SHORTEST_NEAR
+        ]
+    near = catalog.misspelt({clause.words[place] for clause, place in found[:MOST_NEAR]})
+    for clause, place in found[:MOST_NEAR]:
+        if clause.words[place] in near:
+            text = _as_written(clause.text, place, place + 1) or clause.words[place]
+            clause.medicines.append(Medicine(place, place + 1, text, ()))
+    for clause in {id(clause): clause for clause, place in found if clause.words[place] in near}.values():
+        clause.medicines.sort(key=lambda medicine: medicine.start)
+        _fill(clause)
 
 
 def _by_chance(parts: Sequence[str]) -> bool:
@@ -266,6 +290,7 @@ def _fill(clause: Clause) -> None:
     """Everything that the words themselves say once names are known."""
     named: list[Medicine | PlaceMention] = [*clause.medicines, *clause.places]
     taken = {place for span in named for place in range(span.start, span.end)}
+    clause.strengths, clause.numbers, clause.unknown = [], [], []
     # A name is opaque to the cues: "Losec" shall not be read as a misspelt "lose".
     shown = ["§" if place in taken else word for place, word in enumerate(clause.words)]
     clause.cues = cue_lexicon().sentence(shown, asks=clause.asks)

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from agent.llm.base import Step
-from agent.llm.offline.answer import Part, Plan, View, bullets, open_words, paragraphs, stores_of
+from agent.llm.offline.answer import Part, Plan, View, bullets, numbered, open_words, paragraphs, stores_of
 from agent.llm.offline.cards import handoff_card
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import choose
@@ -144,8 +144,10 @@ def branch(view: View, frame: Frame) -> Plan:
     if len(lines) == 1:
         text = lines[0]
     else:
-        head = view.say("branches_list")
-        text = f"{head}\n{bullets(lines)}"
+        measured = any(store.get("km") is not None for store in stores)
+        head = view.say("branches_by_distance" if measured else "branches_list")
+        tail = view.say("share_location") if frame.details.get("here") and not measured else ""
+        text = paragraphs(f"{head}\n{numbered(lines) if measured else bullets(lines)}", tail)
     state = {"last_stores": stores_of(stores)}
     return Part(text, suggestions=[view.say("chip_person")], state=state)
 
@@ -160,9 +162,10 @@ def _branch_line(view: View, frame: Frame, store: Mapping[str, Any]) -> str:
         hours = _hours_of_week(view, store)
     else:
         hours = _hours_of(view, store, day) if day else hours_today(view, store)
+    away = store.get("km")
     line = view.say(
         "branch_line",
-        store=view.of(store),
+        store=view.of(store) + (f" – {view.say('km', km=away)}" if away is not None else ""),
         hours=hours,
         phone=store.get("phone") or "–",
         address=view.of(store, "address"),
