@@ -6,6 +6,7 @@ imported catalogue of thousands does not make every name ambiguous.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,7 +14,14 @@ from typing import Final, Literal
 from inventory.errors import MedicationAmbiguous, MedicationNotFound
 from inventory.index import index_rebuild
 from inventory.labels import BRACKETS, different, label_forms, suggestion_label, suggestion_labels
-from inventory.models import FOLDED_LENGTH, Category, CategoryAlias, Medication, MedicationTerm
+from inventory.models import (
+    FOLDED_LENGTH,
+    Category,
+    CategoryAlias,
+    Medication,
+    MedicationIngredient,
+    MedicationTerm,
+)
 from inventory.product_words import Narrowing, narrowing
 from inventory.search import (
     LISTED,
@@ -281,10 +289,22 @@ def _best_exact(readings: dict[str, int], matches: list[Match]) -> list[Match]:
 
     if not rows:
         return []
+    called = min(stage(match)[:2] for match in rows)
+    if called[1] == Kind.INGREDIENT:
+        rows = _simplest([match for match in rows if stage(match)[:2] == called])
     first = min(map(stage, rows))
     if first[2] == LISTED and any(readings[match.compact] == first[0] for match in carried):
         first = min(stage(match) for match in carried)
     return [match for match in rows if stage(match) == first]
+
+
+def _simplest(matches: list[Match]) -> list[Match]:
+    """Those with the fewest ingredients: a combination in stock is no answer to one ingredient's name."""
+    carried = [match for match in matches if match.rank != LISTED] or matches
+    contents = MedicationIngredient.objects.filter(medication__in={match.medication_id for match in carried})
+    sizes = Counter(contents.values_list("medication_id", flat=True))
+    fewest = min(sizes[match.medication_id] for match in carried)
+    return [match for match in carried if sizes[match.medication_id] == fewest]
 
 
 def _best_rank(matches: list[Match]) -> list[Match]:
