@@ -14,6 +14,7 @@ from django.db.models import DateTimeField, UUIDField
 from django.utils import timezone
 
 from agent.models import ChatSite, Conversation, Event, Run
+from agent.wording import Language, say
 from pharmacy_site.lib.errors import PharmacyError
 
 
@@ -86,6 +87,20 @@ def events_after(key: str, seq: int) -> list[dict[str, Any]]:
     """The frames of the numbered events behind `seq`, in order, for the holder of the secret with this hash."""
     rows = Event.objects.filter(conversation__secret_hash=key, seq__gt=seq).order_by("seq")
     return [frame(event) for event in rows]
+
+
+def veiled(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same events for somebody who has not (or no longer) proved who they are: what is a patient's is left out."""
+    return [_veiled(frame) for frame in frames]
+
+
+def _veiled(frame: dict[str, Any]) -> dict[str, Any]:
+    if frame["type"] == "confirm.requested":
+        return frame | {"summary": frame["summary"] | {"rows": []}}
+    if not frame.get("personal"):
+        return frame
+    language: Language = "he" if frame["lang"] == "he" else "en"
+    return frame | {"text": say("veiled", language), "cards": [], "suggestions": [], "tools": []}
 
 
 def heads(keys: Sequence[str]) -> dict[str, int]:

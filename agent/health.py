@@ -11,6 +11,7 @@ from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from kombu.connection import Connection
 
+from agent.process import is_ending
 from pharmacy_site.lib.counters import counters
 
 State = Literal["ok", "in process", "down"]
@@ -27,7 +28,7 @@ def alive(request: HttpRequest) -> HttpResponse:
 
 
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return each part's state; 503 without the database, "degraded" without one of the others."""
+    """Return each part's state; "degraded" without one of them, 503 without the database or while the process ends."""
     probes = {
         "database": _threads.submit(_database),
         "cache": _threads.submit(_cache),
@@ -36,7 +37,9 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     parts = {name: _state(name, probe) for name, probe in probes.items()}
     whole = "down" if parts["database"] == "down" else "degraded" if "down" in parts.values() else "ok"
-    response = JsonResponse({"status": whole, **parts}, status=503 if whole == "down" else 200)
+    if is_ending():
+        whole = "ending"
+    response = JsonResponse({"status": whole, **parts}, status=503 if whole in ("down", "ending") else 200)
     response["Cache-Control"] = "no-store"
     return response
 

@@ -2,9 +2,12 @@
 
 import secrets
 import uuid
+from datetime import timedelta
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
@@ -83,6 +86,15 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)[:8]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it is still proven who asks: for 15 idle minutes, 60 at most."""
+        if self.patient_id is None or self.verified_at is None:
+            return False
+        idle = self.active_at + timedelta(seconds=settings.IDENTITY_IDLE)
+        most = self.verified_at + timedelta(seconds=settings.IDENTITY_MAX)
+        return timezone.now() <= min(idle, most)
 
     @property
     def identity_elsewhere(self) -> bool:

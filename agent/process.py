@@ -81,6 +81,11 @@ def process() -> Process:
     return _processes[loop]
 
 
+def is_ending() -> bool:
+    """Whether this process takes nothing new any more."""
+    return any(here.ending for here in list(_processes.values()))
+
+
 def ring_from_thread(key: str) -> None:
     """Tells open sockets of this process that a log has grown; for code outside the event loop."""
     for loop, here in list(_processes.items()):

@@ -231,12 +231,7 @@ def handoff_tell(conversation: Conversation, opened: Handoff, run: Run | None = 
 
 def _identity_expire(conversation: Conversation) -> None:
     """Forgets who was verified after 15 idle minutes or 60 in all."""
-    if conversation.patient_id is None:
-        return
-    now = timezone.now()
-    idle = conversation.active_at + timedelta(seconds=settings.IDENTITY_IDLE)
-    most = (conversation.verified_at or conversation.created_at) + timedelta(seconds=settings.IDENTITY_MAX)
-    if now > min(idle, most):
+    if conversation.patient_id is not None and not conversation.is_proven:
         Conversation.objects.filter(pk=conversation.pk).update(patient=None, verified_at=None)
 
 
@@ -327,8 +322,8 @@ def runs_abandoned() -> list[UUID]:
     now = timezone.now()
     waiting = Q(state=Run.State.PENDING, created_at__lt=now - timedelta(seconds=settings.CHAT_SWEEP))
     ended = Q(state=Run.State.RUNNING, lease_until__lt=now)
-    found = Run.objects.filter(waiting | ended).order_by("created_at")
-    return list(dict.fromkeys(found.values_list("conversation_id", flat=True)[:200]))
+    found = Run.objects.filter(waiting | ended).values_list("conversation_id", flat=True)
+    return list(found.distinct()[:200])
 
 
 def run_hold(run: Run) -> bool:

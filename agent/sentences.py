@@ -480,6 +480,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "A pharmacist places the refill. Confirm below and I'll pass your request on.",
         "רוקח או רוקחת מבצעים את הניפוק. אשרו למטה ואעביר את הבקשה.",
     ),
+    "veiled": (
+        "Hidden for your privacy. Ask again to see it.",
+        "הוסתר לשמירה על פרטיותכם. אפשר לשאול שוב.",
+    ),
     "confirm_refill": (
         "Pass this refill request to a pharmacist?",
         "להעביר את בקשת הניפוק לרוקח או לרוקחת?",

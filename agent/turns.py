@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +15,7 @@ from agent.grounding import numbers_in
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
 from agent.models import Conversation, Event, Run, ToolCall
 from agent.tools.base import ToolContext, ToolOutcome
-from agent.tools.registry import toolcall_row
+from agent.tools.registry import tool_get, toolcall_row
 from agent.wording import tool_label
 from pharmacy_site.lib.text import language_of
 from prescriptions import identity
@@ -87,11 +86,7 @@ def work_load(run: Run) -> Work:
 
 def verified_patient(conversation: Conversation) -> Patient | None:
     """Who was verified in this conversation, while the proof holds; nobody on a site that is not ours."""
-    if conversation.patient is None or conversation.verified_at is None or conversation.identity_elsewhere:
-        return None
-    if timezone.now() > conversation.verified_at + timedelta(seconds=settings.IDENTITY_MAX):
-        return None
-    return conversation.patient
+    return conversation.patient if conversation.is_proven and not conversation.identity_elsewhere else None
 
 
 def verified_now(conversation_id: UUID) -> Patient | None:
@@ -173,6 +168,8 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
         }
         if confirm := work.run.input.get("confirm"):
             payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
+        if any(tool_get(outcome.name).private for _, outcome in work.outcomes):
+            payload["personal"] = True
         if reply.phones:
             payload["phones"] = list(reply.phones)
         told = events.event_append(

@@ -255,7 +255,7 @@ export class Connection {
   }
 
   #failed(event) {
-    if (this.handoverTicket && !this.#ready) {
+    if (this.handoverTicket && !this.#ready && event.code !== "busy") {
       this.handoverTicket = null; // too late or used up: a conversation of this window's own is left
       this.onEvent({ ...event, code: "expired" }, true);
       this.#lost(this.#socket, 0);

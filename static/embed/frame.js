@@ -14,7 +14,12 @@ function tell(type, more) {
 }
 
 async function ticket() {
-  const answer = await fetch(root.dataset.ticket, { method: "POST", cache: "no-store", credentials: "omit" });
+  const answer = await fetch(root.dataset.ticket, {
+    method: "POST",
+    cache: "no-store",
+    credentials: "omit",
+    signal: AbortSignal.timeout(10_000),
+  });
   if (!answer.ok) throw new Error(`no ticket: ${answer.status}`);
   return (await answer.json()).ticket;
 }

@@ -208,3 +208,21 @@ def test_a_hand_off_that_staff_close_is_told_in_the_conversation() -> None:
     assert (told["number"], told["state"]) == (opened.number, "closed")
     assert not handoff_close(handoff=opened, actor="user:1")
     assert Event.objects.count() == 1 and not ToolCall.objects.exists()
+
+
+# -- Who comes back ----------------------------------------------------------------------------------------------
+def test_a_patients_data_is_replayed_only_while_it_is_proven_who_asks(chat_server: Any) -> None:
+    async def run() -> None:
+        async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
+            await chat.ask(message("Do you have Cetirizine?"))
+            await refill_asked(chat_server, chat)
+            seen = await log_of(chat_server, chat.secret)
+            assert "Amoxicillin" in seen[-1]["text"] and seen[-1]["personal"]
+            await chat.ask(message("log me out"))
+            hidden = await log_of(chat_server, chat.secret)
+            assert [event["seq"] for event in hidden] == list(range(1, len(hidden) + 1))
+            told = [event for event in hidden if event.get("role") != "user"]
+            assert "Amoxicillin" not in json.dumps(told)
+            assert "Cetirizine" in json.dumps(told)  # which is nobody's secret
+
+    asyncio.run(run())
