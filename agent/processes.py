@@ -5,6 +5,7 @@ Another machine's process has no file here: its runs are waited for until their 
 """
 
 import fcntl
+import hashlib
 import os
 import secrets
 from collections.abc import Iterable
@@ -13,7 +14,9 @@ from typing import Final
 
 from django.conf import settings
 
-_FOLDER: Final = settings.VAR_DIR / "processes"
+# Sites that share a checkout have databases of their own, and so do their processes.
+_SITE: Final = hashlib.sha256(str(settings.DATABASE).encode()).hexdigest()[:16]
+_FOLDER: Final = settings.VAR_DIR / "processes" / _SITE
 
 
 @cache

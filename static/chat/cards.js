@@ -47,10 +47,12 @@ function piece(value, lang) {
   return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : text);
 }
 
-/** A sentence, in a direction of its own: a note may come in another language than the card. */
+/** A sentence; one that is all in the other language than the card has its own direction. */
 function sentence(value, lang, attributes = {}) {
   const text = plain(value);
-  return text ? h("p", { dir: "auto", ...attributes }, textNodes(text, lang)) : null;
+  if (!text) return null;
+  const other = hasHebrew(text) ? !/[a-z]/i.test(text) && "rtl" : "ltr";
+  return h("p", { dir: other || null, ...attributes }, textNodes(text, lang));
 }
 
 /** Words that an icon stands beside: the meaning is never in a colour alone. */

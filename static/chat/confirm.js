@@ -56,7 +56,7 @@ export class Confirmations {
   answered(id, decision) {
     const card = this.#cards.get(id);
     if (!card) return;
-    const answer = card.answers[decision]?.textContent;
+    const answer = card.answers[decision ?? card.decision]?.textContent;
     this.#close(card, answer ? this.word("confirmChosen", { answer }) : this.word("confirmAnswered"));
   }
 

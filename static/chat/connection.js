@@ -226,6 +226,7 @@ export class Connection {
     this.#greeted = this.#ready = true;
     this.#attempt = 0;
     this.handoverTicket = null;
+    this.elsewhere = event.identity !== "here"; // people are identified in a window of our own
     this.store.set(event.conversation);
     this.onStatus("online");
     for (const missed of event.events ?? []) {

@@ -235,7 +235,7 @@ export class Chat {
 
   #card(content, lang) {
     const { kind, data } = content ?? {};
-    return this.frame && kind === "identity" && data?.action === "continue" ? this.handover.card(data) : card(content, lang);
+    return this.connection.elsewhere && kind === "identity" && data?.action === "continue" ? this.handover.card(data) : card(content, lang);
   }
 
   #over(event, key, fresh) {

@@ -197,6 +197,6 @@ def test_what_a_client_has_seen_is_the_log_whatever_it_does(chat_server: Any) ->
     run_state_machine_as_test(
         machine(chat_server),
         settings=settings(
-            max_examples=12, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
+            max_examples=8, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
         ),
     )

@@ -138,7 +138,7 @@ def test_refill_is_passed_on_after_a_yes_and_all_of_it_deleted(new_chat: Any) ->
     old = chat.page.evaluate("sessionStorage.getItem('pharmacy-chat')")
     chat.page.reload()
     chat.online()
-    expect(card).to_contain_text("Answered.")
+    expect(card).to_contain_text("Your answer: Yes, pass it on")
 
     other = new_chat()
     other.page.add_init_script(f"sessionStorage.setItem('pharmacy-chat', '{old}')")
