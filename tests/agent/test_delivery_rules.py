@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from agent import bell, consumers, events, hub, live, modes, process, retention, runner, runs
 from agent.actions import action_run
+from agent.database import in_database
 from agent.llm.base import Step
 from agent.models import Conversation, Event, Run
 from prescriptions import identity
@@ -238,9 +239,8 @@ async def test_news_reach_other_processes_in_order(monkeypatch: Any, settings: A
 
 @pytest.mark.django_db(transaction=True)
 async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(monkeypatch: Any) -> None:
-    from asgiref.sync import sync_to_async
 
-    conversations = [await sync_to_async(begun)() for _ in range(40)]
+    conversations = [await in_database(begun)() for _ in range(40)]
     keys = [conversation.secret_hash for conversation in conversations]
     house = process.Process.__new__(process.Process)
     house.hub = SimpleNamespace(
@@ -262,7 +262,7 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
     house.hub.deaf = False
     house._turned(False)
     await asyncio.gather(first, house._settling)
-    left = await sync_to_async(Conversation.objects.filter(mode="degraded").count)()
+    left = await in_database(Conversation.objects.filter(mode="degraded").count)()
     assert left == 0
 
 
@@ -363,35 +363,3 @@ def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
     modes.settle(conversation.pk, degraded=True)  # Redis fails while the customer is away
     runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     assert Conversation.objects.get(pk=conversation.pk).patient is None
-
-
-# -- A hello that fails half-way -----------------------------------------------------------------------------------
-@pytest.mark.django_db(transaction=True)
-async def test_a_hello_that_failed_can_be_said_again(monkeypatch: Any) -> None:
-    from channels.testing import WebsocketCommunicator
-    from django.db import OperationalError
-
-    from pharmacy_site.asgi import application
-
-    real, failed = consumers._missed, []
-
-    def missed(*args: Any) -> Any:
-        if not failed:
-            failed.append(True)
-            raise OperationalError("database is locked")
-        return real(*args)
-
-    monkeypatch.setattr(consumers, "_missed", missed)
-    headers = [(b"origin", b"http://localhost"), (b"host", b"localhost")]
-    line = WebsocketCommunicator(application, "/ws/chat/", headers=headers)
-    assert (await line.connect())[0]
-    try:
-        await line.send_json_to({"v": 1, "type": "hello"})
-        told = await line.receive_output(3)
-        if told["type"] == "websocket.send":
-            assert '"busy"' in told["text"]
-            await line.send_json_to({"v": 1, "type": "hello"})
-            told = await line.receive_output(3)
-        assert told["type"] == "websocket.close" or '"hello.ok"' in told["text"], told
-    finally:
-        await line.disconnect()
