@@ -52,6 +52,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self._flushing: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._filling: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._grown = False
         self._held: list[Frame] = []
         self._shown: tuple[str, int] = ("", 0)
@@ -359,7 +360,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
         if self._reading:
             await asyncio.wait([self._reading])
         self.leave(code)
-        await asyncio.wait([self._closing])
+        if self._closing:  # else the client was faster
+            await asyncio.wait([self._closing])
 
     # -- frames to the client ---------------------------------------------------------------------------------
     def push(self, frame: Frame) -> None:
