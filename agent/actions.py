@@ -98,7 +98,7 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
         return {}
     conversation = run.conversation
     run_key = f"confirm:{waiting.pk}"
-    summary = f"Refill of prescription {waiting.payload['prescription']}, confirmed by the patient"
+    summary = f"Rx {waiting.payload['prescription']}"  # read by staff in either language
     with transaction.atomic():
         if not run_hold(run):
             return {}  # cancelled meanwhile

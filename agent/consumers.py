@@ -1,20 +1,18 @@
 """The WebSocket door `/ws/chat/`: frames in, one call each, frames out. What is said lives in the database."""
 
 import asyncio
-import json
 import logging
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
-from uuid import UUID
+from typing import Final
 
 from channels.exceptions import StopConsumer
-from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
 
-from agent import confirmations, embedding, events, feedback, frames, live, modes, retention, runs, wording
+from agent import confirmations, embedding, events, feedback, frames, modes, retention, runs, wording
+from agent.chat_socket import SLOW, ChatSocket, Frame
 from agent.database import at_door
 from agent.frames import BadFrame
 from agent.models import Conversation, Run
@@ -23,40 +21,21 @@ from agent.sockets import address_of, origin_allowed, socket_admitted
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
-Frame = dict[str, Any]
 FORBIDDEN: Final = 4403
-SLOW: Final = 4408
 _open: Counter[str] = Counter()  # open sockets per address, of this process
 
 
-class ChatConsumer(AsyncWebsocketConsumer):
-    """One open socket of one conversation."""
+class ChatConsumer(ChatSocket):
+    """One open socket of one conversation: each frame of its client is one call."""
 
-    channel_layer_alias = "none"  # the hub hears for all sockets of the process
-
-    conversation_id: UUID
-    key = ""  # the hash of the conversation's secret; empty before hello
     language = "en"
-    ready = False  # hello was answered: news may follow
-    sent = 0
     counted = False
-    leaving = False
+    process: Process
 
     async def connect(self) -> None:
         self.address = address_of(self.scope)
-        self.heard_at = time.monotonic()
-        self.process: Process = process()
-        # What waits for a slow reader, and how much of a run's text the client has.
-        self._queue: deque[Frame] = deque()
+        self.process = process()
         self._greeting: asyncio.TimerHandle | None = None
-        self._flushing: asyncio.Task[None] | None = None
-        self._reading: asyncio.Task[None] | None = None
-        self._filling: asyncio.Task[None] | None = None
-        self._closing: asyncio.Task[None] | None = None
-        self._grown = False
-        self._held: list[Frame] = []
-        self._shown: tuple[str, int] = ("", 0)
-        self._over = "no run"
         if not origin_allowed(self.scope) or self.process.ending:
             await self.close()
             return
@@ -80,7 +59,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.leave(SLOW)
 
     async def disconnect(self, code: int) -> None:
-        self.leaving = True
+        self.stop_news()
         if self.counted:
             self.counted = False
             if self._greeting:
@@ -88,18 +67,17 @@ class ChatConsumer(AsyncWebsocketConsumer):
             _open[self.address] -= 1
             if _open[self.address] <= 0:
                 del _open[self.address]
-        for task in (self._flushing, self._reading, self._filling):
-            if task:
-                task.cancel()
         if self.key:
             await self.process.hub.leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.heard_at = time.monotonic()
-        if self.leaving:
-            # A reader that does not read never gets the good-bye: hang up, and read no more from it either.
+        if self.stuck:
+            # Its good-bye would never arrive: hang up, and read no more from it either.
             await self.disconnect(SLOW)
             raise StopConsumer
+        if self.leaving:
+            return
         frame: Frame = {}
         try:
             frame = frames.read(text_data)
@@ -128,6 +106,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         except Exception as error:
             log.error("frame failed: %s at %s", type(error).__name__, trace_of(error))
             self._error("internal", frame, retryable=True)
+        finally:
+            if self.key and not self.ready:
+                self.leave(RESTART)  # a hello that failed half-way: the client comes back at once
 
     # -- frames of the client -------------------------------------------------------------------------------
     async def on_hello(self, frame: Frame) -> None:
@@ -145,14 +126,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.process.hub.part(entrance.left, {"type": "conversation.moved"})
         self.language = frame.get("lang") or found.language
         self.conversation_id, self.key = found.pk, found.secret_hash
-        try:
-            await self._welcome(entrance, last, active, offset)
-        except Exception:
-            self.leave(RESTART)  # half open is of no use: the client comes back at once
-            raise
-
-    async def _welcome(self, entrance: embedding.Entrance, last: int, active: Frame, offset: int) -> None:
-        found = entrance.conversation
         await self.process.hub.join(self)  # before reading, so that no event falls between
         deaf, mode = self.process.hub.deaf, found.mode
         if deaf != (mode == Conversation.Mode.DEGRADED):
@@ -174,23 +147,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
         else:
             self.push(answer | {"active_run": {"run_id": str(run.pk)}})
             here = self.process.runner.live(found.pk)
-            self._replay(here.progress() if here else run.progress, active, offset)
+            self.replay(here.progress() if here else run.progress, active, offset)
             self.process.runner.wake(found.pk)  # its process may have died
         self.ready = True
         if self._grown:
             self.grown()
-
-    def _replay(self, progress: Frame, active: Frame, offset: int) -> None:
-        """Brings the client up to date with the run at work: what it has of the same attempt is not sent again."""
-        if not progress:
-            return
-        same = active.get("run_id") == progress["run_id"] and (
-            active.get("attempt", progress["attempt"]) == progress["attempt"]
-        )
-        offset = min(offset, len(progress["text"])) if same else 0
-        for frame in live.replayed(progress, offset):
-            self.push(frame)
-        self._shown = (progress["run_id"], len(progress["text"]))
 
     async def on_message(self, frame: Frame) -> None:
         client_msg_id = frames.uuid(frame, "client_msg_id")
@@ -272,121 +233,6 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def on_ping(self, frame: Frame) -> None:
         self.push({"type": "pong"})
-
-    # -- news of the conversation, from the hub ---------------------------------------------------------------
-    def grown(self) -> None:
-        """The log has more than was sent: read it, once at a time."""
-        self._grown = True
-        if self.ready and self._reading is None and not self.leaving:
-            self._reading = asyncio.create_task(self._read())
-
-    async def _read(self) -> None:
-        try:
-            while self._grown and not self.leaving:
-                self._grown = False
-                for frame in await at_door(events.events_after)(self.key, self.sent):
-                    self._deliver(frame)
-        except DatabaseError as error:
-            log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
-        finally:
-            self._reading = None
-            held, self._held = self._held, []
-            for frame in held:
-                self.tell(frame)
-
-    def _deliver(self, frame: Frame) -> None:
-        """Sends a numbered event; the one that ends a run is the last that is heard of it."""
-        self.sent = frame["seq"]
-        self.push(frame)
-        run_id = frame.get("run_id")
-        if run_id and (frame.get("role") == "assistant" or frame["type"] in ("run.failed", "run.cancelled")):
-            self._over = run_id
-            if frame["type"] == "message.completed":
-                self.push({"type": "run.completed", "run_id": run_id})
-
-    def tell(self, frame: Frame) -> None:
-        """An event that is not kept. Pieces of an answer go out without holes and without doubles."""
-        if self._reading:
-            self._held.append(frame)  # it happened after what is being read
-            return
-        if not self.ready or frame.get("run_id") == self._over:
-            return
-        if frame["type"] == "run.started":
-            self._shown = (frame["run_id"], 0)
-        elif frame["type"] == "message.delta":
-            run_id, shown = self._shown
-            if frame["run_id"] != run_id or frame["offset"] > shown:
-                self._fill(frame["run_id"])
-                return
-            rest = frame["text"][shown - frame["offset"] :]
-            if not rest:
-                return
-            frame = {**frame, "offset": shown, "text": rest}
-            self._shown = (run_id, shown + len(rest))
-        self.push(frame)
-
-    def _fill(self, run_id: str) -> None:
-        """What another process said before this socket came: it is written down a moment later."""
-        if self._filling is None:
-            self._filling = asyncio.create_task(self._fill_up(run_id))
-
-    async def _fill_up(self, run_id: str) -> None:
-        try:
-            progress = await at_door(runs.progress_of)(run_id)
-            if run_id == self._over:
-                return
-            shown = self._shown[1] if self._shown[0] == run_id else 0
-            if progress and (rest := live.rest_of(progress, shown)):
-                self._shown = (run_id, len(progress["text"]))
-                self.push(rest)
-        except DatabaseError as error:
-            log.error("database unavailable: %s", type(error).__name__)  # the finished message has it all
-        finally:
-            self._filling = None
-
-    def leave(self, code: int) -> None:
-        """Closes after what still waits, without waiting for a reader that does not read."""
-        if not self.leaving:
-            self.leaving = True
-            self._closing = asyncio.create_task(self._leave(code))
-
-    async def _leave(self, code: int) -> None:
-        if self._flushing and code != SLOW:
-            await asyncio.wait([self._flushing], timeout=2)
-        await self.close(code=code)
-
-    async def finish(self, code: int) -> None:
-        """Closes after what is in the log already."""
-        if self._reading:
-            await asyncio.wait([self._reading])
-        self.leave(code)
-        if self._closing:  # else the client was faster
-            await asyncio.wait([self._closing])
-
-    # -- frames to the client ---------------------------------------------------------------------------------
-    def push(self, frame: Frame) -> None:
-        """Queues a frame; a reader that falls too far behind is sent away and comes back for the rest."""
-        if self.leaving:
-            return
-        if len(self._queue) >= settings.CHAT_QUEUE:
-            self._queue.clear()
-            self.leave(SLOW)
-            return
-        self._queue.append(frame)
-        if self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush())
-
-    async def _flush(self) -> None:
-        try:
-            while self._queue:
-                frame = {"v": 1, **self._queue.popleft()}
-                await self.send(
-                    text_data=json.dumps(frame, ensure_ascii=False).encode("utf-8", "replace").decode()
-                )
-        except OSError:  # the client is gone; disconnect follows
-            self._queue.clear()
-        finally:
-            self._flushing = None
 
     def _go_on(self) -> None:
         self.process.hub.ring(self.key)

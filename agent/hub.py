@@ -9,7 +9,6 @@ import logging
 import time
 from collections.abc import Callable
 from typing import Any, Final, Protocol
-from uuid import UUID
 
 from django.conf import settings
 
@@ -27,7 +26,6 @@ IDLE: Final = 4408
 class Socket(Protocol):
     """An open socket as the hub sees it."""
 
-    conversation_id: UUID
     key: str  # the hash of the conversation's secret
     sent: int  # the last number it was sent
     heard_at: float  # when its client last sent anything (monotonic seconds)
@@ -136,6 +134,6 @@ class Hub:
                     socket.grown()
 
     def close(self) -> None:
-        """Stops listening; for tests, which have an event loop each."""
+        """Stops listening: the process ends."""
         for task in self._tasks:
             task.cancel()

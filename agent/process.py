@@ -6,7 +6,6 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
-from django.db import DatabaseError
 
 from agent import modes
 from agent.database import in_database
@@ -15,6 +14,7 @@ from agent.hub import Hub
 from agent.loop import answer
 from agent.retention import AT_ONCE, conversations_expire
 from agent.runner import Runner
+from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
 RESTART: Final = 1012
@@ -52,8 +52,8 @@ class Process:
                 while await in_database(conversations_expire)() == AT_ONCE:
                     pass
                 await in_database(tickets_purge)()
-            except DatabaseError as error:
-                log.error("database unavailable: %s", type(error).__name__)
+            except Exception as error:  # whatever it is, the next round must come
+                log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(CHORES_SECONDS)
 
     def _turned(self, deaf: bool) -> None:

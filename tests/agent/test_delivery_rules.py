@@ -1,6 +1,7 @@
 """What holds at the edges of delivery: codes that come twice, cancelled effects, order of locks, bells, sweeps and drains."""
 
 import asyncio
+import json
 import time
 from datetime import timedelta
 from types import SimpleNamespace
@@ -13,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agent import bell, consumers, events, hub, live, modes, process, retention, runner, runs
+from agent import bell, chat_socket, consumers, events, hub, live, modes, process, retention, runner, runs
 from agent.actions import action_run
 from agent.database import in_database
 from agent.llm.base import Step
@@ -269,12 +270,8 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
 # -- Sockets -------------------------------------------------------------------------------------------------------
 def socket_of(monkeypatch: Any) -> tuple[consumers.ChatConsumer, list[dict[str, Any]]]:
     """A consumer with a hello behind it, and what it pushes."""
-    from collections import deque
-
     socket = consumers.ChatConsumer()
     pushed: list[dict[str, Any]] = []
-    socket._queue, socket._flushing, socket._reading, socket._filling = deque(), None, None, None
-    socket._grown, socket._held, socket._shown, socket._over = False, [], ("", 0), "no run"
     socket.ready, socket.key = True, "k"
     monkeypatch.setattr(socket, "push", pushed.append)
     return socket, pushed
@@ -290,7 +287,7 @@ async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> Non
 
         return slow
 
-    monkeypatch.setattr(consumers, "at_door", in_database)
+    monkeypatch.setattr(chat_socket, "at_door", in_database)
     socket, pushed = socket_of(monkeypatch)
     socket.tell({"type": "message.delta", "run_id": "r", "offset": 5, "text": "an ans"})  # a hole: it is read
     await asyncio.sleep(0)
@@ -305,6 +302,70 @@ def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() ->
     here.say("Half an answer")
     here.progress()  # a second tab says hello
     assert here.changed
+
+
+async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(monkeypatch: Any) -> None:
+    """Its key is known by then: left open, it would hear nothing and could not say hello again."""
+    sent: list[str] = []
+
+    async def half(socket: Any, frame: Any) -> None:
+        socket.conversation_id, socket.key = uuid4(), "k"
+        raise RuntimeError
+
+    async def send(text_data: str) -> None:
+        sent.append(json.loads(text_data)["code"])
+
+    async def close(code: int) -> None:
+        sent.append(str(code))
+
+    monkeypatch.setitem(consumers._HANDLERS, "hello", half)
+    socket = consumers.ChatConsumer()
+    monkeypatch.setattr(socket, "send", send)
+    monkeypatch.setattr(socket, "close", close)
+    await socket.receive(text_data='{"v": 1, "type": "hello"}')
+    await asyncio.wait([socket._closing])
+    assert sent == ["internal", "1012"]
+
+
+# -- Cancelling ----------------------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
+async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_committed: None) -> None:
+    began, ended = asyncio.Event(), []
+
+    async def slow(run: Run, here: live.Live) -> None:
+        if not began.is_set():
+            began.set()
+            try:
+                await asyncio.sleep(60)
+            finally:
+                ended.append("stopped")
+        ended.append(str(run.input_seq))
+        await in_database(runs.run_fail)(run, "internal")
+
+    def send() -> None:
+        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+
+    conversation = await in_database(begun)()
+    ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), slow)
+    try:
+        await in_database(send)()
+        await in_database(send)()
+        ours.wake(conversation.pk)
+        await asyncio.wait_for(began.wait(), 10)
+        run_id = await in_database(runs.run_cancel)(conversation_id=conversation.pk)
+        ours.stop(run_id)
+        for _ in range(100):
+            if not ours._tasks:
+                break
+            await asyncio.sleep(0.1)
+    finally:
+        await ours.drain(0)
+    # Not the first one's answer, and no wait for its 60 seconds.
+    assert ended == ["stopped", "2"]
+    states = await in_database(
+        lambda: list(conversation.runs.order_by("input_seq").values_list("state", flat=True))
+    )()
+    assert states == ["cancelled", "failed"]
 
 
 # -- Tasks that may not die ---------------------------------------------------------------------------------------

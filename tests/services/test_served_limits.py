@@ -11,25 +11,23 @@ from typing import Any
 import pytest
 from flows.scenario import Chat
 from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 pytestmark = pytest.mark.django_db(databases=[])
 
 
 def test_sockets_that_come_at_once_are_counted_too(site: Any) -> None:
-    async def run(running: Any) -> int:
-        async def one() -> Any:
-            try:
-                return await connect(running.ws_url, origin=running.url)
-            except Exception:
-                return None
-
-        found = [each for each in await asyncio.gather(*(one() for _ in range(60))) if each]
-        await asyncio.gather(*(each.close() for each in found))
-        return len(found)
+    async def run(running: Any) -> tuple[int, set[int]]:
+        came = await asyncio.gather(
+            *(connect(running.ws_url, origin=running.url) for _ in range(60)), return_exceptions=True
+        )
+        refused = {each.response.status_code for each in came if isinstance(each, InvalidStatus)}
+        opened = [each for each in came if not isinstance(each, BaseException)]
+        await asyncio.gather(*(each.close() for each in opened))
+        return len(opened), refused
 
     with site(CHAT_SOCKETS_OPEN="5") as running:
-        assert asyncio.run(run(running)) <= 5
+        assert asyncio.run(run(running)) == (5, {403})
 
 
 def test_who_sends_one_byte_is_hung_up_on(site: Any) -> None:

@@ -63,7 +63,7 @@ class Command(BaseCommand):
             workers=workers,
             http=ImpatientProtocol,
             ws_max_size=LARGEST_FRAME,
-            ws_per_message_deflate=False,  # it costs more memory per socket than all else together
+            ws_per_message_deflate=False,  # it keeps a window in memory for every socket
             ws_ping_interval=20,
             ws_ping_timeout=20,
             timeout_graceful_shutdown=settings.CHAT_DRAIN,
