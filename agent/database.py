@@ -1,34 +1,88 @@
 """Database work of the chat, off the event loop, on a few threads of its own.
 
-Channels' default is one thread for the whole process; a slow query would then hold up every conversation. What a
-customer waits for at the door (hello, the acknowledgement of a message) does not stand behind answers in the making.
+Channels' default is one thread for the whole process; a slow query would then hold up every conversation. Many threads
+are no better: they wait for one another at the interpreter's lock, and an acknowledgement that asks the database seven
+times waits there seven times. So there are few, and what a customer waits for at the door (hello, the acknowledgement
+of a message) goes before the making of answers.
 """
 
+import threading
+from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from concurrent.futures import Executor, Future
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
 
 from channels.db import DatabaseSyncToAsync
 from django.conf import settings
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_threads = ThreadPoolExecutor(settings.DATABASE_THREADS, thread_name_prefix="chat-database")
-_door = ThreadPoolExecutor(2, thread_name_prefix="chat-door")
+
+
+class Desk:
+    """Threads that work at two lines, the urgent one first; one of them at no other, so that it always moves on."""
+
+    def __init__(self, threads: int) -> None:
+        self.come = threading.Condition()
+        self.urgent, self.other = Line(self), Line(self)
+        self._unstarted = [
+            threading.Thread(
+                target=self._serve, args=[number == 0], name=f"chat-database-{number}", daemon=True
+            )
+            for number in range(max(threads, 2))
+        ]
+
+    def open(self) -> None:
+        """Starts the threads, when there is work: a process that forks before would lose them."""
+        while self._unstarted:
+            self._unstarted.pop().start()
+
+    def _serve(self, only_urgent: bool) -> None:
+        while True:
+            with self.come:
+                self.come.wait_for(lambda: self.urgent.jobs or (self.other.jobs and not only_urgent))
+                future, call = (self.urgent.jobs or self.other.jobs).popleft()
+            if future.set_running_or_notify_cancel():
+                try:
+                    future.set_result(call())
+                except BaseException as error:
+                    future.set_exception(error)
+            del future, call  # else their results live until the next job
+
+
+class Line(Executor):
+    """One of a desk's two lines."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self.jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+
+    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+        """Queues a call."""
+        future: Future[R] = Future()
+        with self._desk.come:
+            self.jobs.append((future, partial(fn, *args, **kwargs)))
+            self._desk.open()
+            self._desk.come.notify_all()
+        return future
+
+
+_desk = Desk(settings.DATABASE_THREADS)
 
 
 def in_database(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """An awaitable form of a function that uses the ORM."""
-    return _awaitable(function, _threads)
+    return _awaitable(function, _desk.other)
 
 
 def at_door(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """The same for short work that a client waits for."""
-    return _awaitable(function, _door)
+    return _awaitable(function, _desk.urgent)
 
 
-def _awaitable(function: Callable[P, R], threads: ThreadPoolExecutor) -> Callable[P, Awaitable[R]]:
+def _awaitable(function: Callable[P, R], line: Line) -> Callable[P, Awaitable[R]]:
     awaitable: Callable[P, Awaitable[R]] = DatabaseSyncToAsync(
-        function, thread_sensitive=False, executor=threads
+        function, thread_sensitive=False, executor=line
     )
     return awaitable

@@ -39,6 +39,15 @@ def conversation_find(secret: str) -> Conversation | None:
     return Conversation.objects.filter(secret_hash=secret_hash(secret)).first()
 
 
+def conversation_get(conversation_id: UUID) -> Conversation:
+    """The conversation with its patient and its site. Raises ConversationGone."""
+    rows = Conversation.objects.select_related("patient", "site")
+    found = rows.filter(pk=conversation_id).first()
+    if found is None:
+        raise ConversationGone
+    return found
+
+
 def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conversation:
     """The conversation's row, taken for this transaction. `key` is the hash of the secret that the caller holds.
 

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -82,10 +82,9 @@ def message_accept(
 
     Secrets are read and masked here, before anything is stored. Raises RateLimited and ConversationGone.
     """
-    known = Run.objects.filter(conversation_id=conversation_id, client_msg_id=client_msg_id).first()
-    if known:
-        return Accepted(known.input_seq, duplicate=True)
-    _rate_check(conversation_id)
+    known = _rate_check(conversation_id, client_msg_id)
+    if known is not None:
+        return Accepted(known, duplicate=True)
     challenge = identity.challenge_open(conversation_id)
     read = masked(clean(text), challenge_open=challenge is not None)
     # A try at a code is committed by itself, before anything is told: a rollback may not give it back.
@@ -235,26 +234,36 @@ def _identity_expire(conversation: Conversation) -> None:
         Conversation.objects.filter(pk=conversation.pk).update(patient=None, verified_at=None)
 
 
-def _rate_check(conversation_id: UUID) -> None:
+def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> int | None:
+    """Raises RateLimited, unless this message was accepted before: then it returns its number. One query."""
     now = timezone.now()
-    today = Run.objects.filter(conversation_id=conversation_id, created_at__gt=now - timedelta(days=1))
-    sent = today.exclude(kind=Run.Kind.RESUME).aggregate(
-        day=Count("pk"), minute=Count("pk", filter=Q(created_at__gt=now - timedelta(minutes=1)))
+    day, minute = Q(created_at__gt=now - timedelta(days=1)), Q(created_at__gt=now - timedelta(minutes=1))
+    sent = ~Q(kind=Run.Kind.RESUME)
+    seen = Run.objects.filter(
+        day | Q(client_msg_id=client_msg_id), conversation_id=conversation_id
+    ).aggregate(
+        known=Max("input_seq", filter=Q(client_msg_id=client_msg_id)),
+        day=Count("pk", filter=sent & day),
+        minute=Count("pk", filter=sent & minute),
     )
-    if sent["minute"] >= settings.CHAT_MESSAGES_PER_MINUTE:
+    if client_msg_id and seen["known"] is not None:
+        return int(seen["known"])
+    if seen["minute"] >= settings.CHAT_MESSAGES_PER_MINUTE:
         raise RateLimited(60)
-    if sent["day"] >= settings.CHAT_MESSAGES_PER_DAY:
+    if seen["day"] >= settings.CHAT_MESSAGES_PER_DAY:
         raise RateLimited(3600)
+    return None
 
 
 def run_claim(conversation_id: UUID) -> Run | None:
     """Takes the next waiting run of a conversation, or None when there is none or one is at work.
 
-    A run whose lease has ended is free again: what its first process still says no longer counts.
+    A run whose lease has ended is free again: what its first process still says no longer counts. The run comes with its
+    conversation, its patient and its site. Raises ConversationGone.
     """
     now = timezone.now()
     unfinished = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
-    for run in unfinished.select_related("conversation").order_by("input_seq", "created_at"):
+    for run in unfinished.order_by("input_seq", "created_at"):
         if run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= now:
             return None
         if run.attempts >= settings.CHAT_ATTEMPTS:
@@ -277,6 +286,7 @@ def run_claim(conversation_id: UUID) -> Run | None:
             return None
         for name, value in mine.items():
             setattr(run, name, value)
+        run.conversation = events.conversation_get(conversation_id)
         return run
     return None
 

@@ -52,13 +52,8 @@ class Work:
 
 
 def work_load(run: Run) -> Work:
-    """Reads what answering a claimed run needs. Raises ConversationGone."""
-    conversation = (
-        Conversation.objects.select_related("patient", "site").filter(pk=run.conversation_id).first()
-    )
-    if conversation is None:
-        raise events.ConversationGone
-    run.conversation = conversation
+    """Reads what else answering a claimed run needs."""
+    conversation = run.conversation
     patient = verified_patient(conversation)
     text = ""
     if run.kind == Run.Kind.MESSAGE:
@@ -91,7 +86,7 @@ def verified_patient(conversation: Conversation) -> Patient | None:
 
 def verified_now(conversation_id: UUID) -> Patient | None:
     """Who is verified, read anew."""
-    return verified_patient(Conversation.objects.select_related("patient", "site").get(pk=conversation_id))
+    return verified_patient(events.conversation_get(conversation_id))
 
 
 def turn_of(turn: Turn, patient: Patient | None) -> Turn:
@@ -121,9 +116,6 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
     with transaction.atomic():
         events.conversation_locked(work.conversation.pk)  # first, as everywhere: the other order deadlocks
         mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
-        done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
-        if not mine.update(**done, model=model):
-            return False
         rows = []
         for _, outcome in work.outcomes:
             row = toolcall_row(outcome, work.context())
@@ -175,7 +167,10 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
         told = events.event_append(
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
         )
-        Run.objects.filter(pk=work.run.pk).update(answer_seq=told["seq"])
+        done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
+        if not mine.update(**done, model=model, answer_seq=told["seq"]):
+            transaction.set_rollback(True)
+            return False
         Conversation.objects.filter(
             ~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk
         ).update(state=reply.state, language=reply.language)

@@ -105,7 +105,7 @@ def medication_get(ref: int | str) -> Medication:
         number = ref
     medication = None
     if 0 < number <= _BIGGEST_ID:
-        medication = Medication.objects.filter(pk=number, is_active=True).first()
+        medication = Medication.objects.select_related("category").filter(pk=number, is_active=True).first()
     if medication is None:
         raise MedicationNotFound(ref)
     return medication

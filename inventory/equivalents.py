@@ -38,8 +38,10 @@ def equivalents_find(
     if not own:
         raise NoEquivalents(medication)
     sharing = MedicationIngredient.objects.filter(ingredient_id=_rarest(own))
-    candidates = Medication.objects.filter(is_active=True, pk__in=sharing.values("medication_id")).exclude(
-        pk=medication.pk
+    candidates = (
+        Medication.objects.select_related("category")
+        .filter(is_active=True, pk__in=sharing.values("medication_id"))
+        .exclude(pk=medication.pk)
     )
     if require_same_form:
         candidates = candidates.filter(form=medication.form, release=medication.release)

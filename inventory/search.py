@@ -12,16 +12,13 @@ from django.db import connection
 from django.db.models import (
     Case,
     Exists,
-    F,
     IntegerField,
     OuterRef,
     QuerySet,
     Value,
     When,
-    Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import RowNumber
 
 from inventory.models import (
     FOLDED_LENGTH,
@@ -70,6 +67,24 @@ _COLUMNS: Final = (
 )
 
 
+# Written out because every message asks it several times: the ORM takes longer to build it than a database to answer.
+_OF_TERMS: Final = f"""
+SELECT term_id, medication_id, kind, rank, form, "release", strength FROM (
+    SELECT ranked.*, ROW_NUMBER() OVER (PARTITION BY term_id, kind ORDER BY rank, medication_id) AS place FROM (
+        SELECT term.term_id, term.medication_id, term.kind, product.form, product."release", product.strength,
+            CASE WHEN EXISTS (SELECT 1 FROM inventory_stocklevel level
+                              WHERE level.medication_id = term.medication_id AND level.quantity > 0) THEN {STOCKED}
+                 WHEN EXISTS (SELECT 1 FROM inventory_stocklevel level
+                              WHERE level.medication_id = term.medication_id) THEN {CARRIED}
+                 ELSE {LISTED} END AS rank
+        FROM inventory_medicationterm term JOIN inventory_medication product ON product.id = term.medication_id
+        WHERE product.is_active AND term.kind IN ({{kinds}}) AND term.term_id IN ({{terms}})
+    ) ranked
+) placed
+WHERE place <= %s ORDER BY kind, rank, medication_id
+"""
+
+
 def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] = WHOLE_NAMES) -> list[Match]:
     """Return whose names these compact names are, the `keep` most available per name and kind. Two queries.
 
@@ -78,29 +93,18 @@ def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] =
     usable = sorted({name for name in names if name and len(name) <= FOLDED_LENGTH})
     if not usable:
         return []
-    terms = {term.pk: term for term in term_query(usable)}
+    rows = SearchTerm.objects.filter(compact__in=usable).values_list("pk", "folded", "compact")
+    terms = {pk: (folded, name) for pk, folded, name in rows}
     if not terms:
         return []
-    rows = exact_query(terms, kinds=kinds, keep=keep).values_list("term_id", *_COLUMNS)
-    return [Match(terms[term_id].folded, terms[term_id].compact, *row) for term_id, *row in rows]
+    statement = _OF_TERMS.format(kinds=_places(kinds), terms=_places(terms))
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*sorted(kinds), *sorted(terms), keep])
+        return [Match(*terms[term_id], *row) for term_id, *row in cursor.fetchall()]
 
 
-def term_query(names: Collection[str]) -> QuerySet[SearchTerm, Any]:
-    """Return the query for the terms that are one of these compact names."""
-    return SearchTerm.objects.filter(compact__in=names)
-
-
-def exact_query(
-    terms: Collection[int], *, kinds: Collection[int], keep: int
-) -> QuerySet[MedicationTerm, Any]:
-    """Return the query for the medications that have these terms."""
-    place = Window(
-        RowNumber(),
-        partition_by=[F("term_id"), F("kind")],
-        order_by=[F("rank").asc(), F("medication_id").asc()],
-    )
-    rows = _ranked().filter(term__in=sorted(terms), kind__in=sorted(kinds)).annotate(place=place)
-    return rows.filter(place__lte=keep).order_by("kind", "rank", "medication_id")
+def _places(values: Collection[int]) -> str:
+    return ", ".join(["%s"] * len(values))
 
 
 def partial_matches(folded: str, *, kinds: Collection[int], keep: int) -> list[Match]:

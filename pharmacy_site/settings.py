@@ -120,7 +120,7 @@ elif DATABASE["ENGINE"].endswith("postgresql"):
     }
     DATABASE["CONN_MAX_AGE"] = 0
 DATABASES = {"default": DATABASE}
-DATABASE_THREADS = env.int("DATABASE_THREADS", 8)  # how many of the chat's database calls run at a time
+DATABASE_THREADS = env.int("DATABASE_THREADS", 2)  # how many of the chat's database calls run at a time
 
 # -- Parts that are in process unless their address is set --------------------------------------------------
 REDIS_URL = env.str("REDIS_URL", "")

@@ -8,6 +8,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
+from django.db.models import BooleanField, Value
+
 from pharmacy_site.lib.text import fold, hebrew_stems, one_typo
 from pharmacy_site.lib.tokens import Span, Token, spans, written
 from pharmacy_site.lib.tokens import tokens as tokenize
@@ -128,19 +130,9 @@ def places_in(message: str) -> list[PlaceMention]:
 
 
 def _hits(tokens: list[Token]) -> list[_Hit]:
-    """The known names among the words, longest first, none overlapping another; two queries."""
+    """The known names among the words, longest first, none overlapping another; one query, up to three when there are any."""
     candidates = list(spans(tokens, LONGEST_NAME))
-    names = {span.compact for span in candidates}
-    if not names:
-        return []
-    stores: dict[str, list[Store]] = {}
-    aliases = StoreAlias.objects.filter(folded__in=names, store__is_active=True)
-    for alias in aliases.select_related("store__locality").order_by("store_id"):
-        stores.setdefault(alias.folded, []).append(alias.store)
-    localities: dict[str, list[Locality]] = {}
-    rows = LocalityName.objects.filter(folded__in=names).select_related("locality")
-    for row in rows.order_by("-locality__is_prominent", "locality_id"):
-        localities.setdefault(row.folded, []).append(row.locality)
+    stores, localities = _named({span.compact for span in candidates})
     taken: set[int] = set()
     hits = []
     for span in candidates:
@@ -149,6 +141,32 @@ def _hits(tokens: list[Token]) -> list[_Hit]:
             taken.update(covered)
             hits.append(_Hit(span, stores.get(name, []), localities.get(name, [])))
     return sorted(hits, key=lambda hit: hit.span.start)
+
+
+def _named(names: set[str]) -> tuple[dict[str, list[Store]], dict[str, list[Locality]]]:
+    """The stores and the towns that have these names: stores by number, well-known towns first."""
+    if not names:
+        return {}, {}
+    is_store = Value(True, output_field=BooleanField())
+    is_town = Value(False, output_field=BooleanField())
+    aliases = StoreAlias.objects.filter(folded__in=names).values_list("folded", "store_id", is_store)
+    towns = LocalityName.objects.filter(folded__in=names).values_list("folded", "locality_id", is_town)
+    rows = list(aliases.union(towns))
+    of_stores = [(folded, pk) for folded, pk, store in rows if store]
+    of_towns = [(folded, pk) for folded, pk, store in rows if not store]
+    stores: dict[str, list[Store]] = {}
+    if of_stores:
+        active = Store.objects.select_related("locality").filter(is_active=True)
+        found = active.in_bulk([pk for _, pk in of_stores])
+        for folded, pk in sorted(of_stores, key=lambda row: row[1]):
+            if pk in found:
+                stores.setdefault(folded, []).append(found[pk])
+    localities: dict[str, list[Locality]] = {}
+    if of_towns:
+        known = Locality.objects.in_bulk([pk for _, pk in of_towns])
+        for folded, pk in sorted(of_towns, key=lambda row: (not known[row[1]].is_prominent, row[1])):
+            localities.setdefault(folded, []).append(known[pk])
+    return stores, localities
 
 
 def _nearly(tokens: list[Token]) -> _Hit | None:

@@ -169,7 +169,9 @@ def test_a_village_called_like_a_common_word_needs_a_word_before_it() -> None:
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(1):
+        places_in("Do you have something against headaches?")
+    with django_assert_max_num_queries(4):
         places_in("Jaffa, Haifa, Ramat Aviv, Florentin, Jerusalem, Eilat and תל אביב " * 5)
     with django_assert_max_num_queries(3):
         place_find("Tel Aviv")
