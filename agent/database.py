@@ -21,11 +21,11 @@ R = TypeVar("R")
 
 
 class Desk:
-    """Threads that work at two lines, the urgent one first; one of them at no other, so that it always moves on."""
+    """Threads that work at three lines, in this order; one of them at the urgent one only, so that it always moves on."""
 
     def __init__(self, threads: int) -> None:
         self.come = threading.Condition()
-        self.urgent, self.other = Line(self), Line(self)
+        self.urgent, self.begun, self.rest = Line(self), Line(self), Line(self)
         self._unstarted = [
             threading.Thread(
                 target=self._serve, args=[number == 0], name=f"chat-database-{number}", daemon=True
@@ -39,10 +39,11 @@ class Desk:
             self._unstarted.pop().start()
 
     def _serve(self, only_urgent: bool) -> None:
+        lines = [self.urgent] if only_urgent else [self.urgent, self.begun, self.rest]
         while True:
             with self.come:
-                self.come.wait_for(lambda: self.urgent.jobs or (self.other.jobs and not only_urgent))
-                future, call = (self.urgent.jobs or self.other.jobs).popleft()
+                self.come.wait_for(lambda: any(line.jobs for line in lines))
+                future, call = next(line.jobs for line in lines if line.jobs).popleft()
             if future.set_running_or_notify_cancel():
                 try:
                     future.set_result(call())
@@ -52,7 +53,7 @@ class Desk:
 
 
 class Line(Executor):
-    """One of a desk's two lines."""
+    """One of a desk's lines."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
@@ -73,12 +74,17 @@ _desk = Desk(settings.DATABASE_THREADS)
 
 def in_database(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """An awaitable form of a function that uses the ORM."""
-    return _awaitable(function, _desk.other)
+    return _awaitable(function, _desk.begun)
 
 
 def at_door(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """The same for short work that a client waits for."""
     return _awaitable(function, _desk.urgent)
+
+
+def when_free(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """The same for work that waits until nobody's answer is being made."""
+    return _awaitable(function, _desk.rest)
 
 
 def _awaitable(function: Callable[P, R], line: Line) -> Callable[P, Awaitable[R]]:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from agent import modes
-from agent.database import in_database
+from agent.database import in_database, when_free
 from agent.embedding import tickets_purge
 from agent.hub import Hub
 from agent.loop import answer
@@ -49,9 +49,9 @@ class Process:
         """Deletes what is past its time: at once when the process begins, then every hour."""
         while True:
             try:
-                while await in_database(conversations_expire)() == AT_ONCE:
+                while await when_free(conversations_expire)() == AT_ONCE:
                     pass
-                await in_database(tickets_purge)()
+                await when_free(tickets_purge)()
             except Exception as error:  # whatever it is, the next round must come
                 log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(CHORES_SECONDS)

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from agent import runs
-from agent.database import in_database
+from agent.database import in_database, when_free
 from agent.events import ConversationGone
 from agent.hub import Hub
 from agent.live import Live
@@ -72,7 +72,7 @@ class Runner:
         try:
             while conversation_id in self._again and not self._ending:
                 self._again.discard(conversation_id)
-                while not self._ending and (run := await in_database(runs.run_claim)(conversation_id)):
+                while run := await when_free(self._claim)(conversation_id):
                     await self._one(run)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
@@ -80,6 +80,10 @@ class Runner:
             log.error("database unavailable, runs wait for the sweep: %s", type(error).__name__)
         finally:
             self._tasks.pop(conversation_id, None)
+
+    def _claim(self, conversation_id: UUID) -> Run | None:
+        """The next run, unless the process was asked to end while this waited for its turn."""
+        return None if self._ending else runs.run_claim(conversation_id)
 
     async def _one(self, run: Run) -> None:
         live = Live(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
@@ -135,7 +139,7 @@ class Runner:
         """Takes up runs that wait for a process: at once when this one begins, then every few seconds."""
         while True:
             try:
-                for conversation_id in await in_database(runs.runs_abandoned)():
+                for conversation_id in await when_free(runs.runs_abandoned)():
                     self.wake(conversation_id)
             except Exception as error:  # whatever it is, the next look must come
                 log.error("sweep failed: %s at %s", type(error).__name__, trace_of(error))

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,7 +54,7 @@ def origin_is_ours(origin: str, host: str) -> bool:
 
 
 def address_of(scope: Mapping[str, Any]) -> str:
-    """A socket's network address; behind proxies, the one that the outermost trusted proxy saw."""
+    """A socket's network address (of IPv6: its /64); behind proxies, the one that the outermost trusted proxy saw."""
     client = scope.get("client") or ("unknown",)
     return _seen(str(client[0]), _header(scope, b"x-forwarded-for"))
 
@@ -68,8 +69,21 @@ def _seen(client: str, forwarded: Sequence[str]) -> str:
     if settings.TRUSTED_PROXIES:
         hops = [hop.strip() for value in forwarded for hop in value.split(",")]
         if len(hops) >= settings.TRUSTED_PROXIES:
-            return hops[-settings.TRUSTED_PROXIES][:64]
-    return client
+            client = hops[-settings.TRUSTED_PROXIES][:64]
+    return _network(client)
+
+
+def _network(client: str) -> str:
+    """The address as limits count it: of IPv6 the first half, since whoever has one has all behind it."""
+    try:
+        address = ip_address(client)
+    except ValueError:
+        return client
+    if not isinstance(address, IPv6Address):
+        return client
+    if address.ipv4_mapped:
+        return str(address.ipv4_mapped)
+    return str(ip_network((int(address), 64), strict=False))
 
 
 async def socket_admitted(address: str) -> bool:

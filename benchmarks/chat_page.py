@@ -25,7 +25,7 @@ NOTES = (
     "from the click on the button that an embedding website shows, until the field takes text and the line is open.",
     "Baseline, in the same run and browser: a bare page with one field and one list, whose WebSocket says again what it",
     "hears (Starlette). × bare: our median over its median for the same thing (its echo stands for sign, text and answer).",
-    "Files: what the page loads of static/chat, static/site and static/embed; KB as they are, compressed by gzip, and sent.",
+    "Files: what the page loads of ours; KB as they are, compressed by gzip, and sent.",
 )
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -187,17 +187,26 @@ def _page(browser: "Browser", address: str) -> "Iterator[Page]":
 
 def _bytes(files: list[list[Any]]) -> Row:
     """Return how many files of ours these addresses are, and how large."""
-    own = []
-    for address, sent in files:
-        path = address.split("/", 3)[3].partition("?")[0].replace("w/v1/loader.js", "static/embed/loader.js")
-        if path.startswith("static/") and (ROOT / path).is_file():
-            own.append(((ROOT / path).read_bytes(), sent))
+    own = [(data, sent) for address, sent in files if (data := _ours(address))]
     return {
         "requests": len(files),
         "KB": sum(len(data) for data, _ in own) / 1024,
         "KB gzip": sum(len(gzip.compress(data)) for data, _ in own) / 1024,
         "KB sent": sum(sent for _, sent in own) / 1024,
     }
+
+
+def _ours(address: str) -> bytes:
+    """Return the file of ours at this address, empty for any other."""
+    from agent.page_files import ENTRIES, script_joined, styles_joined
+
+    path = address.split("/", 3)[3].partition("?")[0].replace("w/v1/loader.js", "static/embed/loader.js")
+    if path.startswith("static/") and (ROOT / path).is_file():
+        return (ROOT / path).read_bytes()
+    page, _, rest = path.removeprefix("w/v1/").partition(".")
+    if page not in ENTRIES or not path.startswith("w/v1/"):
+        return b""
+    return (script_joined(ENTRIES[page]) if rest.endswith(".js") else styles_joined()).encode()
 
 
 def _row(own: Databases, what: str, ours: list[float], bare: list[float]) -> Row:

@@ -1,6 +1,6 @@
 """`make bench`: every table on SQLite and on PostgreSQL; prints the tables and writes results/latest.json.
 
-    python benchmarks/run.py [--data-only] [--only NAME] [--connections N …] [--seconds S] [--ramp S]
+    python benchmarks/run.py [--data-only] [--only NAME] [--on DATABASE] [--connections N …] [--seconds S] [--ramp S]
 
 Each table on each database runs in a process of its own, on databases of its own. Compare figures inside one table of
 one run only: the ratios are against baselines that were measured between ours, on the same machine, minutes apart at most.
@@ -36,6 +36,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-only", action="store_true", help="make the data that is generated, and stop")
     parser.add_argument("--only", choices=TABLES, help="one table")
+    parser.add_argument("--on", choices=VENDORS, help="one database")
     load = parser.add_argument_group("chat_load")
     load.add_argument(
         "--connections", nargs="+", metavar="N", help="how many conversations are open at a time"
@@ -55,10 +56,10 @@ def main() -> None:
         path, what = catalogue_file()
         print(f"Catalogue: {what}, {path.stat().st_size:,} bytes")
     else:
-        run([options.only] if options.only else list(TABLES))
+        run([options.only] if options.only else list(TABLES), [options.on] if options.on else list(VENDORS))
 
 
-def run(names: list[str]) -> None:
+def run(names: list[str], vendors: list[str]) -> None:
     """Measure and print these tables."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # the databases are dropped all the same
     began = time.monotonic()
@@ -76,7 +77,7 @@ def run(names: list[str]) -> None:
     if absent:
         print(absent)
         found["skipped"].append(absent)
-    for vendor in VENDORS if not absent else VENDORS[:1]:
+    for vendor in vendors if not absent else VENDORS[:1]:
         with tempfile.TemporaryDirectory(prefix="bench") as folder, databases(vendor, Path(folder)) as own:
             for name in names:
                 reason = _module(name).absent(vendor) if hasattr(_module(name), "absent") else ""

@@ -49,8 +49,9 @@ def handoff_close(*, handoff: Handoff, actor: str) -> bool:
             state=Handoff.State.CLOSED, closed_at=timezone.now(), closed_by=actor
         )
         if closed:
-            _record(handoff, who=actor, what="handoff_closed", where="admin")
+            # Who hears of it may lock a conversation, and the audit log's head is locked after everything else.
             handoff_closed.send(sender=Handoff, handoff=handoff)
+            _record(handoff, who=actor, what="handoff_closed", where="admin")
     return bool(closed)
 
 

@@ -1,22 +1,19 @@
-"""`{% chat_assets %}`: what a page with the chat loads, asked for at once and not one module after the other."""
-
-from functools import cache
-from typing import Any
+"""`{% chat_files "demo" %}`: the stylesheet and the script of a page with the chat."""
 
 from django import template
-from django.conf import settings
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from agent.page_files import page_file_url
 
 register = template.Library()
 
 
-@register.inclusion_tag("chat_assets.html")
-def chat_assets() -> dict[str, Any]:
-    """The chat's stylesheets and modules."""
-    return {"styles": _files("css"), "modules": _files("js")}
-
-
-@cache
-def _files(kind: str) -> list[str]:
-    names = sorted(path.name for path in (settings.BASE_DIR / "static" / "chat").glob(f"*.{kind}"))
-    names.sort(key=lambda name: name != "chat.css")  # the other stylesheets build on it
-    return [f"chat/{name}" for name in names]
+@register.simple_tag
+def chat_files(page: str) -> SafeString:
+    """The tags for a page's `<head>`; pages are named in `agent/page_files.py`."""
+    return format_html(
+        '<link rel="stylesheet" href="{}">\n  <script type="module" src="{}"></script>',
+        page_file_url(page, "css"),
+        page_file_url(page, "js"),
+    )

@@ -1,11 +1,11 @@
-/** Our own page for a conversation that leaves a frame: the ticket goes out of the address before anything else. */
+/** Our own page for a conversation that leaves a frame. */
 
-const handoverTicket = location.hash.slice(1) || undefined;
-history.replaceState(null, "", location.pathname + location.search);
+import { handoverTicket } from "./ticket.js";
+import { Chat } from "../chat/widget.js";
+import { inboxShow } from "../site/inbox.js";
 
-const { Chat } = await import("../chat/widget.js");
 const place = document.getElementById("chat");
 const chat = new Chat(place, { lang: place.dataset.lang, switchUrl: place.dataset.switch, handoverTicket });
 
 const inbox = document.getElementById("inbox");
-if (inbox) (await import("../site/inbox.js")).inboxShow(inbox, place, chat);
+if (inbox) inboxShow(inbox, place, chat);

@@ -19,7 +19,7 @@ from agent.actions import action_run
 from agent.database import in_database
 from agent.llm.base import Step
 from agent.models import Conversation, Event, Run
-from prescriptions import identity
+from prescriptions import handoffs, identity
 from prescriptions.models import Challenge, Handoff, Patient, Prescription
 
 HERE = "192.0.2.1"
@@ -162,15 +162,22 @@ def test_the_audit_logs_head_is_taken_last() -> None:
     conversation = begun()
     for _ in range(5):
         runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
-    with CaptureQueriesContext(connection) as queries:
-        retention.conversation_delete(conversation.pk, conversation.secret_hash)
-    order = [
-        query["sql"].split('"')[1]
-        for query in queries
-        if query["sql"].startswith(("UPDATE", "DELETE", "INSERT"))
-    ]
-    # While it deletes all that was said, nobody else in the whole house could record anything.
-    assert order.index("prescriptions_audithead") > order.index("agent_conversation")
+    opened = handoffs.handoff_open(
+        conversation_id=conversation.pk, reason="asked", run_key=str(uuid4()), language="en"
+    )
+    for act in (
+        lambda: handoffs.handoff_close(handoff=opened, actor="user:1"),
+        lambda: retention.conversation_delete(conversation.pk, conversation.secret_hash),
+    ):
+        with CaptureQueriesContext(connection) as queries:
+            act()
+        written = [
+            query["sql"] for query in queries if query["sql"].startswith(("UPDATE", "DELETE", "INSERT"))
+        ]
+        heads = [n for n, sql in enumerate(written) if "prescriptions_audithead" in sql]
+        talks = [n for n, sql in enumerate(written) if "agent_conversation" in sql]
+        # Two who take them in different orders wait for each other; and meanwhile nobody in the house records anything.
+        assert heads and talks and min(heads) > max(talks)
 
 
 # -- The bell -----------------------------------------------------------------------------------------------------
@@ -396,15 +403,18 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
 
     def in_database(function: Any) -> Any:
         async def call(*args: Any) -> Any:
+            found = function(*args) if function == ours._claim else function is not runs.runs_abandoned or []
             await asyncio.sleep(0.2)
-            return claimed if function is runs.run_claim else [] if function is runs.runs_abandoned else True
+            return found
 
         return call
 
     async def long(run: Any, live: Any) -> None:
         await asyncio.sleep(20)
 
+    monkeypatch.setattr(runs, "run_claim", lambda conversation_id: claimed)
     monkeypatch.setattr(runner, "in_database", in_database)
+    monkeypatch.setattr(runner, "when_free", in_database)
     ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), long)
     ours.wake(claimed.conversation_id)
     await asyncio.sleep(0.1)  # the claim is on its way

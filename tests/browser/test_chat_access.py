@@ -2,12 +2,13 @@
 
 import gzip
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
+
+from agent.page_files import ENTRIES, script_joined, styles_joined
 
 pytestmark = pytest.mark.browser
 Frame = dict[str, Any]
@@ -245,6 +246,14 @@ def test_large_text_and_wide_spacing_lose_nothing(new_chat: Any, make_server: An
 
 
 def test_chat_is_light() -> None:
-    files = Path("static/chat").iterdir()
-    weight = sum(len(gzip.compress(file.read_bytes(), 9)) for file in files)
-    assert weight <= MOST_BYTES, f"{weight} bytes"
+    for entry in ENTRIES.values():
+        files = script_joined(entry), styles_joined()
+        weight = sum(len(gzip.compress(file.encode(), 9)) for file in files)
+        assert weight <= MOST_BYTES, f"{entry}: {weight} bytes"
+
+
+def test_page_asks_for_few_files(chat: Any) -> None:
+    asked: list[str] = []
+    chat.page.on("request", lambda request: asked.append(request.url))
+    chat.open()
+    assert 0 < len(asked) <= 8, asked
