@@ -24,6 +24,7 @@ from pharmacy_site.lib.errors import trace_of
 log = logging.getLogger(__name__)
 WRITE_SECONDS: Final = 0.3  # progress is written at most this often; a quicker answer needs none
 BEAT_SECONDS: Final = 5.0
+GIVE_BACK_SECONDS: Final = 5.0  # a database that does not answer keeps no process alive: the leases end by themselves
 
 Answer = Callable[[Run, Live], Awaitable[None]]
 
@@ -66,7 +67,7 @@ class Runner:
             await asyncio.wait(tasks, timeout=seconds)
             for task in self._current.values():
                 task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await asyncio.wait(tasks, timeout=GIVE_BACK_SECONDS)
 
     async def _work(self, conversation_id: UUID) -> None:
         try:

@@ -423,6 +423,21 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
     assert time.monotonic() - started < 2
 
 
+async def test_a_database_that_hangs_keeps_no_process_alive(monkeypatch: Any) -> None:
+    def hanging(function: Any) -> Any:
+        async def call(*args: Any) -> Any:
+            await asyncio.sleep(60)
+
+        return call
+
+    monkeypatch.setattr(runner, "when_free", hanging)
+    monkeypatch.setattr(runner, "GIVE_BACK_SECONDS", 0.2)
+    ours = runner.Runner(SimpleNamespace(), None)
+    ours.wake(uuid4())
+    await asyncio.sleep(0)
+    await asyncio.wait_for(ours.drain(0.2), 5)
+
+
 # -- Idle time ---------------------------------------------------------------------------------------------------
 @pytest.mark.django_db(transaction=True)
 def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
