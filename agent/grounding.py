@@ -214,38 +214,54 @@ def _markers(text: str) -> set[int]:
     return places
 
 
-def ungrounded_numbers(answer: str, *, evidence: Iterable[object], allowed: Iterable[str] = ()) -> list[str]:
-    """Return the numbers of an answer that nothing proves, as they were written, in their order.
+class Grounds:
+    """What the numbers of an answer may rest on.
 
     `evidence` are tool results (nested dicts, lists, texts, numbers) or lists from `numbers_in`; `allowed` are
     texts whose numbers are fine too: configured contacts, the customer's own words. The length of a list in the
     evidence proves a count, and with "option", "number" or "#" before it any position up to it.
     """
-    sources = list(evidence)
-    proofs = {number for source in sources for number in _walk(source)}
-    lengths = {int(number[6:]) for number in proofs if number.startswith("count:")}
-    known = _known(proofs | {number for text in allowed for number in _in_text(text)})
-    known |= {str(length) for length in lengths}
-    longest = max(lengths, default=0)
 
-    text = _normal(answer)
-    markers = _markers(text)
-    missing = []
-    for found in _scan(text):
-        if found.start in markers:
-            continue
-        if any(reading in known for reading in found.readings):
-            continue
-        if found.parts and all(part in known for part in found.parts):
-            continue
-        if _KM_AFTER.match(text, found.end) and any(f"km:{reading}" in known for reading in found.readings):
-            continue
-        position = found.readings[0] if found.readings else ""
-        if (
-            position.isdigit()
-            and 1 <= int(position) <= longest
-            and _POSITION_BEFORE.search(text, 0, found.start)
-        ):
-            continue
-        missing.append(found.written)
-    return missing
+    def __init__(self, evidence: Iterable[object] = (), allowed: Iterable[str] = ()) -> None:
+        self._known: set[str] = set()
+        self._longest = 0
+        self.add(evidence)
+        self._known |= _known(number for text in allowed for number in _in_text(text))
+
+    def add(self, evidence: Iterable[object]) -> None:
+        """Takes further evidence."""
+        proofs = {number for source in evidence for number in _walk(source)}
+        lengths = {int(number[6:]) for number in proofs if number.startswith("count:")}
+        self._known |= _known(proofs) | {str(length) for length in lengths}
+        self._longest = max(self._longest, *lengths) if lengths else self._longest
+
+    def missing(self, answer: str) -> list[str]:
+        """Return the numbers of an answer that nothing proves, as they were written, in their order."""
+        text = _normal(answer)
+        markers = _markers(text)
+        missing = []
+        for found in _scan(text):
+            if found.start in markers:
+                continue
+            if any(reading in self._known for reading in found.readings):
+                continue
+            if found.parts and all(part in self._known for part in found.parts):
+                continue
+            if _KM_AFTER.match(text, found.end) and any(
+                f"km:{reading}" in self._known for reading in found.readings
+            ):
+                continue
+            position = found.readings[0] if found.readings else ""
+            if (
+                position.isdigit()
+                and 1 <= int(position) <= self._longest
+                and _POSITION_BEFORE.search(text, 0, found.start)
+            ):
+                continue
+            missing.append(found.written)
+        return missing
+
+
+def ungrounded_numbers(answer: str, *, evidence: Iterable[object], allowed: Iterable[str] = ()) -> list[str]:
+    """Return the numbers of an answer that nothing in the evidence proves; see `Grounds`."""
+    return Grounds(evidence, allowed).missing(answer)

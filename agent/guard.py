@@ -7,38 +7,25 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from decimal import Decimal
-from typing import Any, Final
-from uuid import UUID
+from typing import Any
 
 from django.conf import settings
 
 from agent import emergency, policy
-from agent.grounding import ungrounded_numbers
-from agent.llm.base import Reply, Step, StepResult, Turn
+from agent.llm.base import Reply, Speech, Step, Turn
 from agent.llm.offline import OfflineModel
 from agent.llm.offline.answer import View
 from agent.llm.offline.recognise import cue_lexicon
 from agent.llm.offline.talk import handed_off
 from agent.models import Run
+from agent.output import OutputCheck
 from agent.tools.base import redact
 from agent.turns import Work, turn_of, verified_now
 from agent.wording import count, say
 from prescriptions.models import Patient
 
 log = logging.getLogger(__name__)
-Stand = Callable[[Turn], Awaitable[Sequence[Step] | Reply]]
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
-_PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
-    ("handoff.open", "refill.pass_on"): (
-        "passed you on",
-        "passed your request",
-        "העברתי את",
-        "with our staff. Your number",
-        "כבר אצל הצוות",
-    ),
-    ("identity.code",): ("we've sent a code", "שלחנו קוד"),
-}
+Stand = Callable[[Turn, Speech], Awaitable[Sequence[Step] | Reply]]
 
 
 def warm_up() -> None:
@@ -71,14 +58,14 @@ def stand(work: Work) -> tuple[Stand | None, Turn]:
 
 
 def _fixed(reply: Reply) -> Stand:
-    async def answer(turn: Turn) -> Reply:
+    async def answer(turn: Turn, speech: Speech) -> Reply:
         return reply
 
     return answer
 
 
 def _handoff(reason: str) -> Stand:
-    async def answer(turn: Turn) -> Sequence[Step] | Reply:
+    async def answer(turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
         if not turn.results:
             return [Step("handoff.open", {"reason": reason})]
         part = handed_off(View(turn, turn.language), turn.results[0].result)
@@ -93,7 +80,7 @@ def _handoff(reason: str) -> Stand:
 def _confirmed(decision: str) -> Stand:
     """Carries out what the customer said to a confirmation."""
 
-    async def answer(turn: Turn) -> Sequence[Step] | Reply:
+    async def answer(turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
         state = {**turn.state, "pending": None}
         if decision == "no":
             return Reply(say("confirm_declined", turn.language), turn.language, state, fixed=True)
@@ -148,39 +135,11 @@ def identity_taken(work: Work) -> tuple[Patient | None, Turn]:
     return patient, turn_of(work.turn, patient)
 
 
-async def checked(
-    work: Work,
-    reply: Reply,
-    results: Sequence[StepResult],
-    *,
-    numbers_before: Callable[[UUID], Awaitable[list[str]]],
-) -> Reply:
+async def checked(work: Work, reply: Reply, check: OutputCheck) -> Reply:
     """The reply when it holds, else a safe sentence: rules of policy, numbers with a source, promises with a row."""
     if reply.fixed:
         return reply  # the server's own words: an emergency's redirect is never held back by a check
-    shown = _shown(reply)
-    problems = policy.check_output(reply.text, reply.language, quoted=reply.quoted)
-    problems += [
-        f"promise:{names[0]}" for names, signs in _PROMISES.items() if _promised(reply, results, names, signs)
-    ]
-    evidence: list[object] = [(result.result, result.evidence) for result in results]
-    evidence += [dict(work.turn.code), _counts(results)]
-    allowed = [
-        work.turn.text,
-        settings.EMERGENCY_MEDICAL,
-        settings.EMERGENCY_CRISIS,
-        settings.EMERGENCY_POISON,
-        f"{work.turn.now:%H:%M}",
-        str(settings.IDENTITY_CODE_TTL // 60),
-        "6",
-    ]
-    loose = ungrounded_numbers(shown, evidence=evidence, allowed=allowed)
-    if loose:
-        evidence += await numbers_before(work.conversation.pk)
-        evidence += [_names(work.turn.state), _lengths(work.turn.state)]
-        loose = ungrounded_numbers(shown, evidence=evidence, allowed=allowed)
-    if loose:
-        problems.append("number")
+    problems = await check.of_reply(reply)
     if not problems:
         return reply
     # Codes only: the answer may hold what a log may not.
@@ -195,76 +154,6 @@ def apology(turn: Turn) -> Reply:
     return Reply(
         say("apology", turn.language), turn.language, {**turn.state, "pending": pending}, suggestions=chips
     )
-
-
-def _promised(
-    reply: Reply, results: Sequence[StepResult], names: Sequence[str], signs: Sequence[str]
-) -> bool:
-    """Whether the text promises what this turn has no row for."""
-    if not any(sign in reply.text for sign in signs):
-        return False
-    return not any(result.step.name in names and result.ok for result in results)
-
-
-def _counts(results: Sequence[StepResult]) -> list[int]:
-    """How many things each result lists: counts of shown items are facts of theirs."""
-    return [size for result in results for size in _lengths((result.result, result.evidence))]
-
-
-def _lengths(value: Any) -> list[int]:
-    """The length of every list inside a value."""
-    if isinstance(value, Mapping):
-        return [size for item in value.values() for size in _lengths(item)]
-    if isinstance(value, list | tuple):
-        return [len(value), *(size for item in value for size in _lengths(item))]
-    return []
-
-
-def _names(state: Mapping[str, Any]) -> list[str]:
-    """Names of products that the conversation is about: their digits are part of a name."""
-    found: list[str] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, Mapping):
-            found.extend(str(value[key]) for key in ("en", "he", "name", "strength", "query") if key in value)
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item)
-
-    walk(state)
-    return found
-
-
-def _shown(reply: Reply) -> str:
-    """All text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
-    texts = [reply.text]
-
-    def walk(value: Any) -> None:
-        if isinstance(value, str):
-            texts.append(value)
-        elif isinstance(value, int | float) and not isinstance(value, bool):
-            texts.append(format(Decimal(str(value)), "f"))
-        elif isinstance(value, Mapping):
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item)
-
-    for card in reply.cards:
-        walk(card["data"])
-    return "\n".join(texts)
-
-
-def sentences(text: str) -> list[str]:
-    """A text in sentences that join to the same text again."""
-    parts, start = [], 0
-    for match in _SENTENCE_END.finditer(text):
-        parts.append(text[start : match.end()])
-        start = match.end()
-    return [*parts, text[start:]] if start < len(text) else parts
 
 
 def arguments_shown(arguments: Mapping[str, Any]) -> dict[str, Any]:

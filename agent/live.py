@@ -39,6 +39,11 @@ class Live:
         offset, self.text = len(self.text), self.text + text
         self._tell({"type": "message.delta", "offset": offset, "text": text})
 
+    def unsay(self) -> None:
+        """Takes the answer so far back: the next piece begins at 0."""
+        self.text = ""
+        self._tell({"type": "message.delta", "offset": 0, "text": ""})
+
     def progress(self) -> dict[str, Any]:
         """What there is so far, as it is written down for other processes."""
         return {"run_id": str(self.run_id), "attempt": self.attempt, "calls": self.calls, "text": self.text}

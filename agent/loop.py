@@ -4,14 +4,16 @@ import logging
 from dataclasses import replace
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from agent import guard
 from agent.actions import ACTIONS, action_run
 from agent.database import in_database
 from agent.live import Live
 from agent.llm.base import Model, Reply, Step, StepResult
-from agent.llm.offline import OfflineModel
 from agent.models import Run
+from agent.output import OutputCheck
+from agent.speech import Speaker
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turns import Work, numbers_before, work_commit, work_load
@@ -22,28 +24,32 @@ log = logging.getLogger(__name__)
 
 def model_chosen() -> Model:
     """The model of this installation."""
-    return OfflineModel()
+    model: Model = import_string(settings.CHAT_MODEL)()
+    return model
 
 
 async def answer(run: Run, live: Live) -> None:
     """Answers one claimed run: its events are in the log when this returns."""
     work = await in_database(work_load)(run)
     model = model_chosen()
-    reply, results = await converse(work, model, live)
-    reply = await guard.checked(work, reply, results, numbers_before=in_database(numbers_before))
-    for sentence in guard.sentences(reply.text):
-        live.say(sentence)
+    check = OutputCheck(work, in_database(numbers_before))
+    speaker = Speaker(work, live, check)
+    reply, results = await converse(work, model, speaker, live)
+    check.take(results)
+    reply = await guard.checked(work, reply, check)
+    speaker.finish(reply)
     if await in_database(work_commit)(work, reply, results, model.name):
         live.hub.ring(live.key)
 
 
-async def converse(work: Work, model: Model, live: Live) -> tuple[Reply, list[StepResult]]:
+async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tuple[Reply, list[StepResult]]:
     """Asks the guard, then the model, and runs the steps they ask for, until there is an answer."""
     results: list[StepResult] = []
     stand, work.turn = guard.stand(work)
+    ask = stand or model.next
     for _ in range(settings.CHAT_STEPS + 1):
-        turn = replace(work.turn, results=tuple(results))
-        said = await (stand(turn) if stand else model.next(turn))
+        speaker.attend(results)
+        said = await ask(replace(work.turn, results=tuple(results)), speaker)
         if isinstance(said, Reply):
             return said, results
         for step in said:

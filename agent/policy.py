@@ -250,3 +250,8 @@ def check_output(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[st
     if _wrong_language(own, lang):
         broken.append("wrong_language")
     return broken
+
+
+def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]:
+    """Return the names of the rules that a language model's own wording breaks, [] when it may be shown."""
+    return check_output(text, lang, quoted=quoted)

@@ -24,9 +24,7 @@ from pharmacy_site.lib.errors import trace_of
 log = logging.getLogger(__name__)
 WRITE_SECONDS: Final = 0.3  # progress is written at most this often; a quicker answer needs none
 BEAT_SECONDS: Final = 5.0
-GIVE_BACK_SECONDS: Final = (
-    5.0  # a database that does not answer keeps no process alive: the leases end by themselves
-)
+GIVE_BACK_SECONDS: Final = 5.0  # an ending process waits no longer for its database: leases end by themselves
 
 Answer = Callable[[Run, Live], Awaitable[None]]
 

@@ -267,6 +267,7 @@ IDENTITY_IDLE = 15 * 60
 IDENTITY_MAX = 60 * 60
 
 # -- Chat ---------------------------------------------------------------------------------------------------
+CHAT_MODEL = "agent.llm.chosen.configured"  # returns the model that drives the chat
 CHAT_ALLOWED_ORIGINS: list[str] = env.list("CHAT_ALLOWED_ORIGINS", [])  # besides the site's own
 CHAT_FRAME_LIMIT = 16 * 1024
 CHAT_TEXT_LIMIT = 4_000

@@ -63,8 +63,8 @@ class Turn:
 class Reply:
     """A worded answer. `quoted` are leaflet texts that it cites verbatim; `state` replaces the conversation's.
 
-    `fixed` marks the server's own settled sentences (emergencies, codes); no model's answer is. `phones` are numbers to call
-    now.
+    `fixed` marks the server's own settled sentences (emergencies, codes); no model's answer is. `free` marks an answer
+    that a language model worded. `phones` are numbers to call now.
     """
 
     text: str
@@ -74,7 +74,36 @@ class Reply:
     suggestions: Sequence[str] = ()
     quoted: Sequence[str] = ()
     fixed: bool = False
+    free: bool = False
     phones: Sequence[str] = ()
+
+
+class ModelUnavailable(Exception):
+    """The model cannot answer; `reason` is a short code for logs and the run: "timeout", "overloaded", "cut", …"""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Withheld(Exception):
+    """What a model said may not be shown; `problems` names the rules it broke, never its words."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__(",".join(problems))
+        self.problems = tuple(problems)
+
+
+class Speech(Protocol):
+    """Where a model's words go as they come: a customer sees a sentence only once it has been checked."""
+
+    async def hear(self, piece: str) -> None:
+        """Takes the next piece of the answer. Raises Withheld."""
+        ...
+
+    def restart(self) -> None:
+        """Takes back what was said in this turn."""
+        ...
 
 
 class Model(Protocol):
@@ -82,6 +111,10 @@ class Model(Protocol):
 
     name: str
 
-    async def next(self, turn: Turn) -> Sequence[Step] | Reply:
-        """The next steps to run, or the answer. Called again with their results until it answers."""
+    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
+        """The next steps to run, or the answer. Called again with their results until it answers.
+
+        A model may let its answer be heard while it comes; the reply's text is what counts. Raises ModelUnavailable and
+        Withheld.
+        """
         ...

@@ -26,7 +26,7 @@ class Scripted:
         self.script = list(script)
         self.turns: list[Turn] = []
 
-    async def next(self, turn: Turn) -> Sequence[Step] | Reply:
+    async def next(self, turn: Turn, speech: object) -> Sequence[Step] | Reply:
         self.turns.append(turn)
         return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
@@ -165,7 +165,7 @@ def test_a_broken_model_ends_in_a_visible_failure(
     class Broken:
         name = "broken"
 
-        async def next(self, turn: Turn) -> Reply:
+        async def next(self, turn: Turn, speech: object) -> Reply:
             raise RuntimeError("no model")
 
     async def run() -> None:
@@ -197,7 +197,7 @@ def test_a_run_that_was_taken_away_writes_nothing(
     class Slow:
         name = "slow"
 
-        async def next(self, turn: Turn) -> Reply:
+        async def next(self, turn: Turn, speech: object) -> Reply:
             await in_database(runs.run_cancel)(conversation_id=conversation.pk)
             return says("Late.")
 

@@ -11,7 +11,7 @@ from django.conf import settings
 
 from agent import emergency, policy
 from agent.database import in_database
-from agent.llm.base import Language, Reply, Step, Turn
+from agent.llm.base import Language, Reply, Speech, Step, Turn
 from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import decide
@@ -85,7 +85,7 @@ class OfflineModel:
 
     name = "offline"
 
-    async def next(self, turn: Turn) -> Sequence[Step] | Reply:
+    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
         """The steps of the current question's plan, or the whole answer when all plans are done."""
         work: Understood | None = turn.memo.get("understood")
         if work is None:

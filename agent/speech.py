@@ -1,0 +1,74 @@
+"""How an answer reaches a customer while it comes: in sentences, each of them checked before anybody sees it."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from agent.live import Live
+from agent.llm.base import Reply, StepResult, Withheld
+from agent.output import OutputCheck
+from agent.turns import Work
+
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
+
+
+class Speaker:
+    """What is said in one turn. `quoted` are leaflet texts, which may say what the answer itself may not."""
+
+    def __init__(self, work: Work, live: Live, check: OutputCheck) -> None:
+        self._work, self._live, self._check = work, live, check
+        self._quoted: list[str] = []
+        self._held = ""
+
+    def attend(self, results: Sequence[StepResult]) -> None:
+        """Takes what the next words may rest on."""
+        self._check.take(results)
+        self._quoted = leaflet_texts(results, self._work.turn.language)
+
+    async def hear(self, piece: str) -> None:
+        """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
+        self._held += piece
+        ends = [match.end() for match in _SENTENCE_END.finditer(self._held)]
+        if not ends:
+            return
+        whole, self._held = self._held[: ends[-1]], self._held[ends[-1] :]
+        for sentence in sentences(whole):
+            await self._show(sentence)
+
+    async def _show(self, sentence: str) -> None:
+        problems = await self._check.of_sentence(sentence, self._work.turn.language, self._quoted)
+        if problems:
+            raise Withheld(problems)
+        self._live.say(sentence)
+
+    def restart(self) -> None:
+        """Takes back what was said: the answer begins anew."""
+        self._held = ""
+        if self._live.text:
+            self._live.unsay()
+
+    def finish(self, reply: Reply) -> None:
+        """Shows the rest of the answer as it will be kept."""
+        if not reply.text.startswith(self._live.text):
+            self.restart()
+        for sentence in sentences(reply.text[len(self._live.text) :]):
+            self._live.say(sentence)
+
+
+def sentences(text: str) -> list[str]:
+    """A text in sentences that join to the same text again."""
+    parts, start = [], 0
+    for match in _SENTENCE_END.finditer(text):
+        parts.append(text[start : match.end()])
+        start = match.end()
+    return [*parts, text[start:]] if start < len(text) else parts
+
+
+def leaflet_texts(results: Sequence[StepResult], language: str) -> list[str]:
+    """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
+    texts = [
+        str(section.get(language) or section.get("en") or "")
+        for result in results
+        for section in result.evidence.get("leaflet", {}).values()
+    ]
+    return [part for text in texts for part in (text, *(piece.strip() for piece in sentences(text)))]
