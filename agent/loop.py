@@ -11,6 +11,7 @@ from agent.actions import ACTIONS, action_run
 from agent.database import in_database
 from agent.live import Live
 from agent.llm.base import Model, Reply, Step, StepResult
+from agent.llm.budget import run_spent
 from agent.models import Run
 from agent.output import OutputCheck
 from agent.speech import Speaker
@@ -33,12 +34,17 @@ async def answer(run: Run, live: Live) -> None:
     work = await in_database(work_load)(run)
     model = model_chosen()
     check = OutputCheck(work, in_database(numbers_before))
-    speaker = Speaker(work, live, check)
-    reply, results = await converse(work, model, speaker, live)
-    check.take(results)
-    reply = await guard.checked(work, reply, check)
-    speaker.finish(reply)
-    if await in_database(work_commit)(work, reply, results, model.name):
+    speaker = Speaker(live, check)
+    try:
+        reply, results = await converse(work, model, speaker, live)
+        check.take(results)
+        reply = await guard.checked(work, reply, check)
+        speaker.finish(reply)
+        done = await in_database(work_commit)(work, reply, results, model.name)
+    except BaseException:
+        await in_database(run_spent)(run, work.turn.account)  # also of a run that was cancelled
+        raise
+    if done:
         live.hub.ring(live.key)
 
 

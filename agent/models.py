@@ -134,6 +134,12 @@ class Run(models.Model):
     # What a client that comes back in the middle is shown: the text so far and the calls; empty when it is over.
     progress = models.JSONField(default=dict, blank=True)
     model = models.CharField(_("model"), max_length=80, blank=True)
+    # Of language models: which rules they were given, tokens in and out, US dollars, why the offline model took over.
+    prompt = models.CharField(_("version of the rules"), max_length=12, blank=True)
+    tokens_in = models.PositiveIntegerField(_("tokens in"), default=0)
+    tokens_out = models.PositiveIntegerField(_("tokens out"), default=0)
+    cost = models.DecimalField(_("cost"), max_digits=12, decimal_places=6, default=0)
+    fallback = models.CharField(_("fell back because of"), max_length=20, blank=True)
     error_code = models.CharField(_("error"), max_length=40, blank=True)
     answer_seq = models.PositiveIntegerField(_("answered by event"), null=True, blank=True)
     created_at = models.DateTimeField(_("accepted"), auto_now_add=True)
@@ -154,6 +160,7 @@ class Run(models.Model):
             models.Index(
                 fields=["created_at"], condition=Q(state__in=["pending", "running"]), name="run_open"
             ),
+            models.Index(fields=["created_at"], condition=Q(tokens_in__gt=0), name="run_with_tokens"),
         ]
 
     def __str__(self) -> str:

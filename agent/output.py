@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 
 from agent import policy
+from agent.disclosure import disclosed
 from agent.grounding import Grounds
 from agent.llm.base import Reply, StepResult
 from agent.turns import Work
@@ -52,7 +53,12 @@ class OutputCheck:
         """Takes the results that are new since the last look."""
         fresh = results[len(self._results) :]
         self._results += fresh
-        self._grounds.add([(result.result, result.evidence, _counts(result)) for result in fresh])
+        self._grounds.add(
+            [
+                (disclosed({"result": result.result, "facts": result.evidence}), _counts(result))
+                for result in fresh
+            ]
+        )
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """The rules that a whole answer breaks."""
@@ -63,9 +69,9 @@ class OutputCheck:
         ]
         return problems + await self._numbers(_shown(reply))
 
-    async def of_sentence(self, text: str, language: str, quoted: Sequence[str]) -> list[str]:
+    async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
         """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
-        found = policy.check_free(text, language, quoted=quoted)
+        found = policy.check_free(text, "en", quoted=quoted)
         return [rule for rule in found if rule != "wrong_language"] + await self._numbers(text)
 
     async def _numbers(self, shown: str) -> list[str]:

@@ -225,7 +225,8 @@ def _letters(text: str) -> tuple[int, int]:
     return sum(name.startswith("HEBREW") for name in names), sum(name.startswith("LATIN") for name in names)
 
 
-def _wrong_language(text: str, lang: str) -> bool:
+def wrong_language(text: str, lang: str) -> bool:
+    """Return whether an answer is not in the language it should be in."""
     hebrew, latin = _letters(text)
     return (latin > 0 and hebrew == 0) if lang == "he" else hebrew > latin
 
@@ -247,7 +248,7 @@ def check_output(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[st
                 not _excused(sentence, rule, hit) for hit in sentence.spans(concept)
             ):
                 broken.append(rule)
-    if _wrong_language(own, lang):
+    if wrong_language(own, lang):
         broken.append("wrong_language")
     return broken
 

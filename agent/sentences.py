@@ -65,6 +65,15 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I'm sorry this isn't helping. Shall I pass you on to a person?",
         "מצטער שלא הצלחתי לעזור. להעביר אתכם לאדם מהצוות?",
     ),
+    "offer_person": (
+        "A pharmacist can help with this. Shall I pass you on?",
+        "רוקח או רוקחת יוכלו לעזור בכך. להעביר אתכם?",
+    ),
+    "basic_mode": (
+        "I'm working in basic mode at the moment, so please ask simple, single questions.",
+        "אני פועל כרגע במצב בסיסי, לכן כדאי לשאול שאלות פשוטות, אחת בכל פעם.",
+    ),
+    "about_medicine": ("This is about {name}.", "הכוונה ל{name}."),
     "which_medicine": ("Which medicine is it about?", "על איזו תרופה מדובר?"),
     "which_other_medicine": (
         "With which other medicine? Give me the names and I'll check our data.",
@@ -531,6 +540,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     # -- cards ----------------------------------------------------------------------------------------------
     "tag_rx": ("Rx – prescription", "במרשם"),
     "tag_otc": ("OTC – no prescription", "ללא מרשם"),
+    "card_products": ("Products", "תכשירים"),
     "card_stock": ("Stock: {name}", "מלאי: {name}"),
     "card_equivalents": ("Equivalents of {name}", "תכשירים זהים ל{name}"),
     "card_interactions": ("Interactions on file", "אינטראקציות רשומות"),

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from agent import policy
 from agent.live import Live
-from agent.llm.base import Reply, StepResult, Withheld
+from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
-from agent.turns import Work
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
 
@@ -15,15 +15,15 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
 class Speaker:
     """What is said in one turn. `quoted` are leaflet texts, which may say what the answer itself may not."""
 
-    def __init__(self, work: Work, live: Live, check: OutputCheck) -> None:
-        self._work, self._live, self._check = work, live, check
+    def __init__(self, live: Live, check: OutputCheck) -> None:
+        self._live, self._check = live, check
         self._quoted: list[str] = []
         self._held = ""
 
     def attend(self, results: Sequence[StepResult]) -> None:
         """Takes what the next words may rest on."""
         self._check.take(results)
-        self._quoted = leaflet_texts(results, self._work.turn.language)
+        self._quoted = leaflet_texts(results)
 
     async def hear(self, piece: str) -> None:
         """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
@@ -35,8 +35,16 @@ class Speaker:
         for sentence in sentences(whole):
             await self._show(sentence)
 
+    async def end(self, language: Language) -> None:
+        """The answer is whole; what was still held is looked at, and its language. Raises Withheld."""
+        held, self._held = self._held, ""
+        if held.strip():
+            await self._show(held)
+        if policy.wrong_language(self._live.text, language):
+            raise Withheld(["wrong_language"])
+
     async def _show(self, sentence: str) -> None:
-        problems = await self._check.of_sentence(sentence, self._work.turn.language, self._quoted)
+        problems = await self._check.of_sentence(sentence, self._quoted)
         if problems:
             raise Withheld(problems)
         self._live.say(sentence)
@@ -64,11 +72,13 @@ def sentences(text: str) -> list[str]:
     return [*parts, text[start:]] if start < len(text) else parts
 
 
-def leaflet_texts(results: Sequence[StepResult], language: str) -> list[str]:
+def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
     """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
     texts = [
-        str(section.get(language) or section.get("en") or "")
+        str(section[language])
         for result in results
         for section in result.evidence.get("leaflet", {}).values()
+        for language in ("en", "he")
+        if section.get(language)
     ]
     return [part for text in texts for part in (text, *(piece.strip() for piece in sentences(text)))]

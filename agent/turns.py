@@ -11,8 +11,10 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent import events
+from agent.disclosure import disclosed
 from agent.grounding import numbers_in
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
+from agent.llm.budget import spent
 from agent.models import Conversation, Event, Run, ToolCall
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import tool_get, toolcall_row
@@ -67,6 +69,8 @@ def work_load(run: Run) -> Work:
         state=conversation.state,
         now=timezone.localtime(),
         conversation_language=kept,
+        conversation_id=conversation.pk,
+        input_seq=run.input_seq,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
         challenge_open=waits,
@@ -91,9 +95,21 @@ def verified_now(conversation_id: UUID) -> Patient | None:
 
 def turn_of(turn: Turn, patient: Patient | None) -> Turn:
     """The turn with the identity that the server knows."""
-    return replace(
-        turn, identifier=patient.email if patient else None, patient_id=patient.mrn if patient else None
-    )
+    if patient is None:
+        return replace(turn, identifier=None, patient_id=None, personal={})
+    return replace(turn, identifier=patient.email, patient_id=patient.mrn, personal=_personal(patient))
+
+
+def _personal(patient: Patient) -> dict[str, list[str]]:
+    """A patient's values by kind, as `agent.llm.placeholders` takes them."""
+    names = [name for name in (patient.name_en, patient.name_he) if name]
+    return {
+        "PATIENT": [*names, *(part for name in names for part in name.split() if len(part) > 2)],
+        "EMAIL": [patient.email],
+        "PHONE": [str(patient.phone)] if patient.phone else [],
+        "DATE": [patient.born.isoformat()],
+        "ID": [patient.mrn],
+    }
 
 
 def numbers_before(conversation_id: UUID) -> list[str]:
@@ -121,7 +137,7 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             row = toolcall_row(outcome, work.context())
             row.evidence = {
                 "facts": row.evidence,
-                "numbers": sorted({*numbers_in(outcome.result), *numbers_in(row.evidence)}),
+                "numbers": numbers_in(disclosed({"result": outcome.result, "facts": row.evidence})),
             }
             rows.append(row)
         ToolCall.objects.bulk_create(rows)
@@ -168,10 +184,17 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
         )
         done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
-        if not mine.update(**done, model=model, answer_seq=told["seq"]):
+        if not mine.update(
+            **done, **spent(work.turn.account), model=_worded_by(work, model), answer_seq=told["seq"]
+        ):
             transaction.set_rollback(True)
             return False
         Conversation.objects.filter(
             ~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk
         ).update(state=reply.state, language=reply.language)
     return True
+
+
+def _worded_by(work: Work, model: str) -> str:
+    account = work.turn.account
+    return account.model if account.model and not account.fallback else model

@@ -5,6 +5,7 @@ README.md has the table of variables. A variable that is set to nonsense stops t
 
 import os
 import secrets
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +266,19 @@ IDENTITY_CODES_PER_ADDRESS_HOUR = env.int("IDENTITY_CODES_PER_ADDRESS_HOUR", 30)
 IDENTITY_GUESSES_PER_DAY = env.int("IDENTITY_GUESSES_PER_DAY", 15)
 IDENTITY_IDLE = 15 * 60
 IDENTITY_MAX = 60 * 60
+
+# -- Language model (any OpenAI-compatible server; none: the offline model) -----------------------------------
+OPENAI_API_KEY = env.str("OPENAI_API_KEY", "")
+OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")
+OPENAI_MODEL = env.str("OPENAI_MODEL", "gpt-4.1-mini")
+OPENAI_FAST_MODEL = env.str("OPENAI_FAST_MODEL", "")
+OPENAI_FIRST_TOKEN_TIMEOUT = env.float("OPENAI_FIRST_TOKEN_TIMEOUT", 10.0)
+OPENAI_TIMEOUT = env.float("OPENAI_TIMEOUT", 30.0)
+OPENAI_TOKENS_PER_CONVERSATION = env.int("OPENAI_TOKENS_PER_CONVERSATION", 300_000)
+OPENAI_TOKENS_PER_DAY = env.int("OPENAI_TOKENS_PER_DAY", 10_000_000)
+OPENAI_PRICE_IN = env.decimal("OPENAI_PRICE_IN", Decimal(0))  # US dollars per million tokens
+OPENAI_PRICE_OUT = env.decimal("OPENAI_PRICE_OUT", Decimal(0))
+OPENAI_COST_PER_DAY = env.decimal("OPENAI_COST_PER_DAY", Decimal(0))  # 0: no cap
 
 # -- Chat ---------------------------------------------------------------------------------------------------
 CHAT_MODEL = "agent.llm.chosen.configured"  # returns the model that drives the chat

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
+from uuid import UUID
 
 Language = Literal["en", "he"]
 
@@ -31,12 +32,24 @@ class StepResult:
     evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass
+class Account:
+    """What one turn took: the language model that worded its answer, its rules' version, tokens, why it fell back."""
+
+    model: str = ""
+    prompt: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+    fallback: str = ""
+
+
 @dataclass(frozen=True)
 class Turn:
     """All that a model knows when it is asked for the next step.
 
     `text` is the message with secrets masked and without the parts that policy refused (`refused` tells which rule).
-    `state` is what the conversation is about so far; `identifier` is set while the customer's identity is proven.
+    `state` is what the conversation is about so far; `identifier` is set while the customer's identity is proven, and
+    `personal` holds that patient's values by kind, which leave the house only as placeholders.
     """
 
     text: str
@@ -56,6 +69,10 @@ class Turn:
     resumed: bool = False
     patient_id: str | None = None
     conversation_language: Language = "en"
+    conversation_id: UUID | None = None
+    input_seq: int = 0
+    personal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    account: Account = field(default_factory=Account, compare=False)
     memo: dict[str, Any] = field(default_factory=dict, compare=False)  # a model's own notes within one turn
 
 
@@ -99,6 +116,10 @@ class Speech(Protocol):
 
     async def hear(self, piece: str) -> None:
         """Takes the next piece of the answer. Raises Withheld."""
+        ...
+
+    async def end(self, language: Language) -> None:
+        """The answer is whole; what was still held is looked at, and its language. Raises Withheld."""
         ...
 
     def restart(self) -> None:

@@ -1,9 +1,55 @@
 """Which model an installation has: the offline model, or a language model with the offline one behind it."""
 
+import asyncio
+import weakref
+from functools import lru_cache
+
+import httpx2
+import openai
+from django.conf import settings
+
 from agent.llm.base import Model
+from agent.llm.fallback import FirstAvailable
+from agent.llm.language import LanguageModel
 from agent.llm.offline import OfflineModel
+from agent.llm.openai import ChatCompletions
+from pharmacy_site.lib.breaker import Breaker
+
+_FAILURES, _LEFT_ALONE = 5, 30.0
+_ANY_KEY = "none"  # a server of one's own may want none; the SDK does
+_clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], openai.AsyncOpenAI]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def configured() -> Model:
     """The model that the settings name."""
-    return OfflineModel()
+    if not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
+        return OfflineModel()
+    completions = ChatCompletions(
+        _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
+        model=settings.OPENAI_MODEL,
+        breaker=breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
+        first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,
+        whole=settings.OPENAI_TIMEOUT,
+    )
+    return FirstAvailable(LanguageModel(completions), OfflineModel())
+
+
+@lru_cache(maxsize=8)
+def breaker(base_url: str, model: str) -> Breaker:
+    """This process's breaker of one model."""
+    return Breaker(f"model {model}", failures=_FAILURES, seconds=_LEFT_ALONE)
+
+
+def _client(key: str, base_url: str) -> openai.AsyncOpenAI:
+    """The event loop's client: its connections belong to the loop."""
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if (key, base_url) not in clients:
+        clients[key, base_url] = openai.AsyncOpenAI(
+            api_key=key or _ANY_KEY,
+            base_url=base_url or None,
+            max_retries=0,  # ours: once, with the first token's clock running
+            timeout=httpx2.Timeout(settings.OPENAI_TIMEOUT, connect=settings.OPENAI_FIRST_TOKEN_TIMEOUT),
+        )
+    return clients[key, base_url]

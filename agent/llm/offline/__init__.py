@@ -15,7 +15,7 @@ from agent.llm.base import Language, Reply, Speech, Step, Turn
 from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import decide
-from agent.llm.offline.frames import LOST, PLAIN_FACTS, REPEATABLE, SURE, Frame
+from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, PLAIN_FACTS, REPEATABLE, SURE, Frame
 from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
 from pharmacy_site.lib.text import language_of, words
@@ -44,6 +44,7 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
     "person": talk.person,
     "health": talk.health,
     "upset": talk.upset,
+    "offer_person": talk.offer,
     "which": talk.which,
     "identify": patients.identify,
     "prescriptions": patients.prescriptions,
@@ -58,9 +59,6 @@ PLANS: Final[Mapping[str, Callable[[View, Frame], Plan]]] = {
         talk.courtesy,
     ),
 }
-NEEDS_MEDICINE: Final = frozenset(
-    {"info", "section", "detail", "rx", "price", "stock", "stock_place", "equivalent", "restock"}
-)
 ASKING: Final = frozenset(
     words("what which should can could is do does how when who מה איזה איזו כדאי האם אפשר מתי כמה איך")
 )
@@ -78,6 +76,7 @@ class Understood:
     plan: Plan | None = None
     place: int = 0
     seen: int = 0
+    answers_question: bool = False  # of ours: a name, a choice, a yes, an identifier
 
 
 class OfflineModel:
@@ -103,7 +102,8 @@ def understand(turn: Turn) -> Understood:
         return Understood(View(turn, turn.language), (frame,), Message("", (), ()), [])
     message = recognise(turn.text)
     view = View(turn, _language(turn, message))
-    frames = decide(message, turn.state).frames
+    decided = decide(message, turn.state)
+    frames = decided.frames
     if turn.refused:
         return _refused(turn, view, message, frames)
     first = frames[0] if frames else Frame("unknown", 0.4)
@@ -112,7 +112,7 @@ def understand(turn: Turn) -> Understood:
     if first.confidence < LOST or first.intent == "unknown":
         misses = int(turn.state.get("misses") or 0) + 1
         return Understood(view, (), message, [talk.unknown(view, misses)])
-    return Understood(view, frames, message, [])
+    return Understood(view, frames, message, [], answers_question=decided.answers_question)
 
 
 def _language(turn: Turn, message: Message) -> Language:
@@ -151,7 +151,7 @@ def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
     while True:
         if work.plan is None:
             if work.place >= len(work.frames):
-                return _reply(work, turn)
+                return reply_of(work, turn)
             frame = work.frames[work.place]
             asked = ask_back(work.view, frame, turn)
             if asked:
@@ -212,7 +212,7 @@ def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
     return None
 
 
-def _reply(work: Understood, turn: Turn) -> Reply:
+def reply_of(work: Understood, turn: Turn) -> Reply:
     """All parts as one answer, and what the conversation is about from here on."""
     state: dict[str, Any] = dict(turn.state)
     before = list(turn.state.get("focus", ()))

@@ -20,7 +20,7 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
     pending = state.get("pending") or {}
     answered = pending_answer(message, pending, state) if pending else None
     if answered and not _goes_on(message, pending):
-        return Decision((answered,))
+        return Decision((answered,), answers_question=True)
     if message.contacts and not answered:
         return Decision((identity_frame(message, state),))
     frames: list[Frame] = [answered] if answered else []
@@ -52,7 +52,8 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
             state = {**state, "place": dict(frame.place)}
         frames.append(frame)
     kept = _distilled(frames)
-    return Decision((*kept, *_together(message, kept, answered.medicines if answered else ())))
+    together = _together(message, kept, answered.medicines if answered else ())
+    return Decision((*kept, *together), answers_question=answered is not None)
 
 
 def _goes_on(message: Message, pending: Mapping[str, Any]) -> bool:

@@ -413,6 +413,11 @@ def check_pairs(
     [result] = yield [
         Step("interaction_check", {"med_ids": [str(pk) for pk in ids], "language": view.language})
     ]
+    return pairs_part(view, known, result)
+
+
+def pairs_part(view: View, known: Sequence[Mapping[str, Any]], result: StepResult) -> Part:
+    """Our stored sentence for each pair of these medicines, or that they cannot be assessed."""
     names = {int(medication["id"]): view.name(medication) for medication in known}
     person = [view.say("chip_person")]
     if not result.ok:

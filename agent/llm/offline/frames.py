@@ -27,6 +27,22 @@ REPEATABLE: Final = frozenset(
     {"info", "section", "stock", "stock_place", "rx", "price", "insurance", "restock", "equivalent", "detail"}
 )
 
+NEEDS_MEDICINE: Final = frozenset(
+    {"info", "section", "detail", "rx", "price", "stock", "stock_place", "equivalent", "restock"}
+)
+
+
+# What only a tool or the branches' data can answer.
+NEEDS_TOOL: Final = NEEDS_MEDICINE | {
+    "list", "list_at", "hours", "branch", "interaction", "same", "prescriptions", "refill_status",
+}  # fmt: skip
+
+
+# What is done by fixed steps and worded by us, whichever model is installed.
+SETTLED: Final = frozenset(
+    {"person", "identify", "resend", "logout", "refill", "renew", "renew_doctor", "cancelled", "declined"}
+)
+
 SHORT: Final = 3  # words of a question that can only lean on what was said before
 
 Medication = Mapping[str, Any]  # {"id", "en", "he"}, or {"query"} for a name that is not resolved
@@ -70,6 +86,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do about a message: its frames."""
+    """What to do about a message: its frames, and whether the first one is the answer to a question of ours."""
 
     frames: tuple[Frame, ...]
+    answers_question: bool = False

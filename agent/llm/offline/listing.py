@@ -181,6 +181,11 @@ def equivalents_of(
         "require_same_form": True,
     }
     [result] = yield [Step("inventory_find_equivalent", asked)]
+    return equivalents_part(view, medication, result)
+
+
+def equivalents_part(view: View, medication: Mapping[str, Any], result: StepResult) -> Part:
+    """What may stand in a product's place by its ingredients, with the whole disclosure."""
     name = view.name(medication)
     evidence = result.evidence
     own: Mapping[str, Any] = evidence.get("medication") or {}

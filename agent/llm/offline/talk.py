@@ -102,6 +102,14 @@ def health(view: View, frame: Frame) -> Plan:
     return Part(view.say("health"), suggestions=[view.say("chip_person")], state={"pending": pending})
 
 
+def offer(view: View, frame: Frame) -> Plan:
+    """A pharmacist is offered."""
+    yield from ()
+    pending = {"kind": "offer_person", "reason": "customer_asked"}
+    chips = [view.say("chip_yes"), view.say("chip_no")]
+    return Part(view.say("offer_person"), suggestions=chips, state={"pending": pending})
+
+
 def upset(view: View, frame: Frame) -> Plan:
     """Somebody is annoyed: sorry, and a person is offered."""
     yield from ()

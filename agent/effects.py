@@ -1,0 +1,120 @@
+"""What must be in an answer whatever a language model does: its warnings, disclosures and cards, made from the results.
+
+The sentences are ours, from `agent/sentences.py`, and the same that the offline model uses.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from agent.llm.base import Reply, Step, StepResult, Turn
+from agent.llm.offline import Understood, reply_of
+from agent.llm.offline.answer import Part, View, medicine_of, option_of
+from agent.llm.offline.cards import medication_card, prescriptions_card, products_card, stock_card
+from agent.llm.offline.facts import pairs_part
+from agent.llm.offline.listing import MOST_LISTED, equivalents_part
+from agent.llm.offline.names import about
+from agent.speech import leaflet_texts
+from pharmacy_site.lib.text import compact
+
+_CHECK: Final = "interaction_check"
+_SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
+
+
+def due(work: Understood, turn: Turn) -> list[Step]:
+    """The interaction check that two or more medicines in one request always get, if the model left it out."""
+    ids = asked_together(work)
+    if len(ids) < 2:
+        return []
+    for result in turn.results:
+        told = {str(pk).removeprefix("med-") for pk in result.step.arguments.get("med_ids", ())}
+        if result.step.name == _CHECK and {str(pk) for pk in ids} <= told:
+            return []
+    return [Step(_CHECK, {"med_ids": [str(pk) for pk in ids], "language": work.view.language})]
+
+
+def asked_together(work: Understood) -> list[int]:
+    """The ids of the medicines that a message names, and of those that it asks about together with them."""
+    named = [
+        one for clause in work.message.clauses for medicine in clause.medicines for one in medicine.candidates
+    ]
+    for frame in work.frames:
+        if frame.intent == "interaction":
+            named += [*frame.medicines, *frame.details.get("others", ())]
+    return list(dict.fromkeys(int(one["id"]) for one in named if "id" in one))
+
+
+def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
+    """A language model's answer with what the results oblige us to say and show."""
+    view = replace(work.view, turn=turn)
+    parts = [Part(reply.text, state=_talked_about(turn.results))]
+    parts += [part for part in _obliged(view, turn.results) if part.text not in reply.text]
+    if name := _unnamed(view, work, turn.results, reply.text):
+        parts[0].text = f"{parts[0].text}\n\n{view.say('about_medicine', name=name)}"
+    parts[0].cards = list(_cards(view, turn.results))
+    parts[0].suggestions = [view.say("chip_person")]
+    answered = Understood(view, work.frames, work.message, parts)
+    whole = reply_of(answered, replace(turn, state={k: v for k, v in turn.state.items() if k != "basic"}))
+    return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(turn.results)])
+
+
+def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
+    for result in results:
+        if result.step.name == _CHECK and result.code != "invalid":
+            names = result.evidence.get("medications", {})
+            yield pairs_part(view, [{"id": int(pk), **label} for pk, label in names.items()], result)
+        if result.step.name == "inventory_find_equivalent" and "medication" in result.evidence:
+            yield equivalents_part(view, medicine_of(result.evidence["medication"]), result)
+
+
+def _talked_about(results: Sequence[StepResult]) -> dict[str, Any]:
+    """The medicines that were looked up, and the products that were listed."""
+    found = [
+        medicine_of(result.evidence["medication"])
+        for result in results
+        if result.ok and isinstance(result.evidence.get("medication"), Mapping)
+    ]
+    state = about(list({one["id"]: one for one in found}.values()))
+    for result in results:
+        if result.ok and result.step.name == "inventory_check":
+            state["shown"] = [option_of(facts) for facts in result.evidence["medications"][:MOST_LISTED]]
+    return state
+
+
+def _unnamed(view: View, work: Understood, results: Sequence[StepResult], text: str) -> str:
+    """The one medicine that the answer is about and that neither the message nor the answer names."""
+    if any(clause.medicines for clause in work.message.clauses):
+        return ""
+    found = _talked_about(results).get("focus", [])
+    if len(found) != 1:
+        return ""
+    told = compact(text)
+    names = [compact(str(found[0].get(language) or "")) for language in ("en", "he")]
+    return "" if any(name and name in told for name in names) else view.name(found[0])
+
+
+def _cards(view: View, results: Sequence[StepResult]) -> Iterator[dict[str, Any]]:
+    for result in results:
+        if not result.ok:
+            continue
+        evidence, name = result.evidence, result.step.name
+        facts = evidence.get("medication") or {}
+        if name in _SHOWS_CARD:
+            yield medication_card(view, facts, result.result["medication"], evidence.get("leaflet") or {})
+        elif name == "check_stock":
+            requested = evidence.get("requested")
+            stores = [row for row in evidence.get("stores") or () if row["quantity"]]
+            if requested or stores:
+                yield stock_card(view, facts, [*([requested] if requested else []), *stores])
+        elif name == "check_inventory" and evidence.get("store"):
+            stock = result.result.get("inventory") or {}
+            row = {**evidence["store"], "quantity": int(stock.get("qty") or 0), "low": evidence.get("low")}
+            yield stock_card(view, facts, [row])
+        elif name == "inventory_check":
+            totals = {int(pk): int(total) for pk, total in dict(evidence["totals"]).items()}
+            shown = evidence["medications"][:MOST_LISTED]
+            yield products_card(view, "stock", view.say("card_products"), shown, totals, "")
+        elif name == "prescription_management":
+            listed = result.result.get("prescriptions") or [result.result["prescription"]]
+            about_rows = {row["presc_id"]: row for row in evidence.get("prescriptions", ())}
+            yield prescriptions_card(view, listed, about_rows)

@@ -1,0 +1,83 @@
+"""What language models may cost: tokens of a conversation and of a day, counted in the runs' rows."""
+
+import logging
+import time
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any, Final
+from uuid import UUID
+
+from django.conf import settings
+from django.db.models import F, Sum
+from django.utils import timezone
+
+from agent.llm.base import Account, ModelUnavailable
+from agent.models import Run
+
+log = logging.getLogger(__name__)
+DAY_READ_SECONDS: Final = 15.0
+_SPENT: Final = F("tokens_in") + F("tokens_out")
+
+
+def budget_check(conversation_id: UUID) -> None:
+    """Raises ModelUnavailable when the conversation, or the whole site in the last 24 hours, has used up its tokens."""
+    own = Run.objects.filter(conversation_id=conversation_id).aggregate(spent=Sum(_SPENT))
+    if (own["spent"] or 0) >= settings.OPENAI_TOKENS_PER_CONVERSATION:
+        _refuse("conversation", "of this conversation are used up")
+    tokens, cost = _day.spent()
+    if tokens >= settings.OPENAI_TOKENS_PER_DAY:
+        _refuse("day", "of the last 24 hours are used up")
+    if settings.OPENAI_COST_PER_DAY and cost >= settings.OPENAI_COST_PER_DAY:
+        _refuse("cost", "of the last 24 hours cost what a day may cost")
+
+
+class _Day:
+    """The whole site's last 24 hours, read at most every few seconds: the rows of a day are many."""
+
+    def __init__(self) -> None:
+        self._read_at = float("-inf")
+        self._spent: tuple[int, Decimal] = (0, Decimal(0))
+
+    def spent(self) -> tuple[int, Decimal]:
+        """Tokens and cost."""
+        if time.monotonic() - self._read_at > DAY_READ_SECONDS:
+            rows = Run.objects.filter(created_at__gt=timezone.now() - timedelta(days=1), tokens_in__gt=0)
+            used = rows.aggregate(tokens=Sum(_SPENT), cost=Sum("cost"))
+            self._spent = (used["tokens"] or 0, used["cost"] or Decimal(0))
+            self._read_at = time.monotonic()
+        return self._spent
+
+    def forget(self) -> None:
+        """Reads anew at the next look."""
+        self._read_at = float("-inf")
+
+
+_day = _Day()
+
+
+def spent(account: Account) -> dict[str, Any]:
+    """What an attempt took, as changes of its run's columns: attempts add up. Cost is 0 while no prices are configured."""
+    cost = account.tokens_in * settings.OPENAI_PRICE_IN + account.tokens_out * settings.OPENAI_PRICE_OUT
+    return {
+        "prompt": account.prompt,
+        "fallback": account.fallback,
+        "tokens_in": F("tokens_in") + account.tokens_in,
+        "tokens_out": F("tokens_out") + account.tokens_out,
+        "cost": F("cost") + cost / Decimal(1_000_000),
+    }
+
+
+def run_spent(run: Run, account: Account) -> None:
+    """Counts what a run took that came to no answer of its own."""
+    if account.tokens_in:
+        Run.objects.filter(pk=run.pk).update(**spent(account))
+
+
+_told: dict[str, float] = {}
+
+
+def _refuse(cap: str, why: str) -> None:
+    if time.monotonic() - _told.get(cap, -60.0) >= 60.0:  # once a minute, not once a message
+        _told[cap] = time.monotonic()
+        log.warning("cap %s: the model's tokens %s; the offline model answers", cap, why)
+    raise ModelUnavailable(f"cap_{cap}")

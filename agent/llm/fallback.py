@@ -1,0 +1,116 @@
+"""The language model first, the offline model behind it: within one turn, whatever goes wrong.
+
+The offline model also answers what is settled by words alone (a person, a code, a yes to our own question) and asks back
+when the medicine is not certain: no model chooses between two.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agent import effects
+from agent.database import in_database
+from agent.llm.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.llm.language import LanguageModel
+from agent.llm.offline import OfflineModel, Understood, understand
+from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
+from agent.wording import say
+
+log = logging.getLogger(__name__)
+_CORRECTIONS: Final = 1
+
+
+@dataclass
+class _Way:
+    """How far a turn has come. `since` is the result behind which the offline model's own begin."""
+
+    offline: bool = False
+    since: int = 0
+    notice: bool = False
+    corrections: int = 0
+    reply: Reply | None = None
+
+
+class FirstAvailable:
+    """Two models as one."""
+
+    def __init__(self, first: LanguageModel, second: OfflineModel) -> None:
+        self._first, self._second = first, second
+        self.name = second.name
+
+    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
+        """The next steps, or the answer of whichever model can give one."""
+        way: _Way = turn.memo.setdefault("way", _Way())
+        work: Understood | None = turn.memo.get("understood")
+        if work is None:
+            work = turn.memo["understood"] = await in_database(understand)(turn)
+            way.offline = settled(work, turn)
+        if way.offline:
+            return await self._behind(way, turn, speech)
+        if way.reply:
+            return effects.completed(work, turn, way.reply)
+        while True:
+            try:
+                said = await self._first.next(turn, speech, work.view.language)
+                if isinstance(said, Reply) and not turn.results and _needs_tool(work):
+                    raise Withheld(["no_tool"])
+                break
+            except ModelUnavailable as error:
+                return await self._fall(way, turn, speech, error.reason, notice=True)
+            except Withheld as error:
+                log.warning("a model's answer was withheld: %s", ",".join(sorted(set(error.problems))))
+                speech.restart()
+                if way.corrections >= _CORRECTIONS:
+                    return await self._fall(way, turn, speech, "withheld", notice=False)
+                way.corrections += 1
+                self._first.correct(turn, error.problems)
+        turn.account.model = self._first.name
+        if isinstance(said, Frame):
+            turn.memo["understood"] = Understood(work.view, (said,), work.message, [])
+            way.offline, way.since = True, len(turn.results)
+            return await self._behind(way, turn, speech)
+        if not isinstance(said, Reply):
+            return said
+        if due := effects.due(work, turn):
+            way.reply = said
+            return due
+        return effects.completed(work, turn, said)
+
+    async def _fall(
+        self, way: _Way, turn: Turn, speech: Speech, reason: str, *, notice: bool
+    ) -> Sequence[Step] | Reply:
+        """From here on the offline model answers this turn, from its beginning."""
+        speech.restart()
+        turn.account.fallback = reason
+        way.offline, way.since = True, len(turn.results)
+        way.notice = notice
+        return await self._behind(way, turn, speech)
+
+    async def _behind(self, way: _Way, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
+        said = await self._second.next(replace(turn, results=turn.results[way.since :]), speech)
+        if not isinstance(said, Reply) or not way.notice:
+            return said
+        state = {**said.state, "basic": True}
+        if turn.state.get("basic"):
+            return replace(said, state=state)
+        return replace(said, state=state, text=f"{say('basic_mode', said.language)}\n\n{said.text}")
+
+
+def settled(work: Understood, turn: Turn) -> bool:
+    """Whether no language model is asked: the words settle it, or the medicine is not certain."""
+    if turn.resumed or turn.code.get("outcome") or work.answers_question:
+        return True
+    if any(frame.intent in SETTLED and frame.confidence >= SURE for frame in work.frames):
+        return True
+    if any(
+        frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each") for frame in work.frames
+    ):
+        return True
+    named = [medicine for clause in work.message.clauses for medicine in clause.medicines]
+    return any(len(medicine.candidates) != 1 for medicine in named)
+
+
+def _needs_tool(work: Understood) -> bool:
+    """Whether the message surely asks for what only a tool knows."""
+    return any(frame.intent in NEEDS_TOOL and frame.confidence >= SURE for frame in work.frames)

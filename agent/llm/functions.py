@@ -1,0 +1,94 @@
+"""What a language model may call: tools that read, by what the conversation allows, and our own procedures.
+
+No function writes. A procedure (proving who asks, a refill, a person) hands the turn to the offline model's plan, with its
+fixed words, its checks and its confirmation card.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from agent.llm.base import ModelUnavailable, Step, Turn
+from agent.llm.offline.frames import Frame
+from agent.llm.openai import Call
+from agent.tools.registry import TOOLS
+from agent.tools.schemas import function_definitions
+
+STORE_INFO: Final = "store_info"
+_TEXT: Final = {"type": "string"}
+_TOOLS: Final = frozenset(tool.name for tool in TOOLS)
+_PRIVATE: Final = frozenset(tool.name for tool in TOOLS if tool.private)
+
+
+def _function(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": parameters, "strict": True},
+    }
+
+
+_STORE: Final = _function(
+    STORE_INFO,
+    "Opening hours, address and phone of one branch, of a city's branches, or (query null) of all branches.",
+    {"query": {"type": ["string", "null"], "description": "a branch or a city as the customer wrote it"}},
+)
+_PERSON: Final = _function(
+    "offer_person",
+    "Offer the customer a pharmacist, when you cannot help or they need a person. Ends your turn.",
+    {},
+)
+_IDENTIFY: Final = _function(
+    "identify_customer",
+    "The customer asks for their own prescriptions or a refill and nobody is identified yet: the system asks who they "
+    "are and sends a code. Ends your turn.",
+    {"purpose": {"type": "string", "enum": ["prescriptions", "refill"]}},
+)
+_REFILL: Final = _function(
+    "start_refill",
+    "The identified customer wants a refill of one of their medicines: the system checks stock and prescription and "
+    "shows a card to confirm. Ends your turn.",
+    {"medication_name": _TEXT},
+)
+
+
+def functions_for(turn: Turn) -> list[dict[str, Any]]:
+    """The function definitions that this turn's model is given."""
+    tools = [
+        definition
+        for definition in function_definitions()
+        if turn.identifier or definition["function"]["name"] not in _PRIVATE
+    ]
+    return [*tools, _STORE, _PERSON, _REFILL if turn.identifier else _IDENTIFY]
+
+
+def procedure_of(calls: Sequence[Call]) -> Frame | None:
+    """The procedure among a model's calls, as what the offline model is to do; None when there is none."""
+    for call in calls:
+        if call.name == "offer_person":
+            return Frame("offer_person", 0.95)
+        if call.name == "identify_customer":
+            wanted = "refill_status" if call.arguments.get("purpose") == "refill" else "prescriptions"
+            return Frame(wanted, 0.95)
+        if call.name == "start_refill":
+            name = str(call.arguments.get("medication_name") or "")[:200]
+            return Frame("refill", 0.95, medicines=({"query": name},) if name else ())
+    return None
+
+
+def steps_of(calls: Sequence[Call]) -> list[Step]:
+    """The steps that a model's calls ask for. Raises ModelUnavailable for a function that does not exist."""
+    return [_step(call) for call in calls]
+
+
+def _step(call: Call) -> Step:
+    if call.name == STORE_INFO:
+        return Step("store.info", {"query": call.arguments.get("query")})
+    if call.name not in _TOOLS:
+        raise ModelUnavailable("unknown_tool")
+    # Also a patient's tool that was not offered: the door refuses it and writes that down.
+    return Step(call.name, dict(call.arguments))

@@ -1,0 +1,143 @@
+"""A language model as a model of the loop: what it is told, and what its answer means."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from django.conf import settings
+
+from agent.database import in_database
+from agent.llm import prompt
+from agent.llm.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.llm.budget import budget_check
+from agent.llm.functions import functions_for, procedure_of, steps_of
+from agent.llm.offline.frames import Frame
+from agent.llm.openai import Call, ChatCompletions, Usage
+from agent.llm.placeholders import Placeholders
+
+_LONGEST_PLACEHOLDER: Final = 24
+_EMPHASIS: Final = str.maketrans("", "", "*`")
+
+
+@dataclass
+class _Dialogue:
+    """One turn's exchange with the model."""
+
+    hidden: Placeholders
+    language: Language
+    messages: list[prompt.Message]
+    asked: list[Call] = field(default_factory=list)  # whose results have not been told yet
+    heard: int = 0  # results that the model knows
+
+
+class LanguageModel:
+    """Asks a language model. It never writes anything: see `functions`."""
+
+    def __init__(self, completions: ChatCompletions) -> None:
+        self._completions = completions
+        self.name = completions.model
+
+    async def next(self, turn: Turn, speech: Speech, language: Language) -> Sequence[Step] | Reply | Frame:
+        """Steps, an answer that was heard whole, or a procedure of ours. Raises ModelUnavailable and Withheld."""
+        dialogue: _Dialogue | None = turn.memo.get("dialogue")
+        if dialogue is None:
+            dialogue = turn.memo["dialogue"] = await in_database(_opened)(turn, language)
+            turn.account.prompt = prompt.version()
+        _tell_results(dialogue, turn)
+        text = _Text(dialogue.hidden, speech.hear)
+        usage = Usage()
+        try:
+            completion = await self._completions.complete(
+                dialogue.messages, functions_for(turn), usage, text.hear
+            )
+        finally:
+            turn.account.tokens_in += usage.tokens_in
+            turn.account.tokens_out += usage.tokens_out
+        if completion.calls:
+            speech.restart()
+            if frame := procedure_of(completion.calls):
+                return frame
+            if len(turn.results) + len(completion.calls) > settings.CHAT_STEPS:
+                raise ModelUnavailable("too_many_calls")
+            steps = steps_of(completion.calls)
+            _keep_calls(dialogue, completion.text, completion.calls)
+            return [Step(step.name, dialogue.hidden.restore(step.arguments)) for step in steps]
+        if completion.is_cut:
+            raise Withheld(["length"])
+        await text.end()
+        await speech.end(dialogue.language)
+        if not text.whole.strip():
+            raise ModelUnavailable("empty")
+        return Reply(text.whole.strip(), dialogue.language, turn.state, free=True)
+
+    def correct(self, turn: Turn, problems: Sequence[str]) -> None:
+        """Tells the model what its answer broke, before it is asked again."""
+        dialogue: _Dialogue = turn.memo["dialogue"]
+        dialogue.messages.append(
+            {"role": "system", "content": prompt.correction(problems, dialogue.language)}
+        )
+
+
+class _Text:
+    """The text as it comes: placeholders put back, also those that come in pieces; no emphasis marks."""
+
+    def __init__(self, hidden: Placeholders, hear: Callable[[str], Awaitable[None]]) -> None:
+        self._hidden, self._hear = hidden, hear
+        self._held = ""
+        self.whole = ""
+
+    async def hear(self, piece: str) -> None:
+        """Takes a piece; what may be the beginning of a placeholder waits."""
+        self._held += piece
+        begun = self._held.rfind("[", max(0, len(self._held) - _LONGEST_PLACEHOLDER))
+        if begun > 0 and self._held[begun - 1] == "[":
+            begun -= 1
+        if begun >= 0 and "]]" not in self._held[begun:]:
+            ready, self._held = self._held[:begun], self._held[begun:]
+        else:
+            ready, self._held = self._held, ""
+        await self._pass(ready)
+
+    async def end(self) -> None:
+        """There is no more."""
+        ready, self._held = self._held, ""
+        await self._pass(ready)
+
+    async def _pass(self, ready: str) -> None:
+        if ready:
+            shown = str(self._hidden.restore(ready.translate(_EMPHASIS)))
+            self.whole += shown
+            await self._hear(shown)
+
+
+def _opened(turn: Turn, language: Language) -> _Dialogue:
+    """The beginning of a turn's exchange; reads the budget and the last messages. Raises ModelUnavailable."""
+    if turn.conversation_id is None:
+        raise ModelUnavailable("no_conversation")
+    budget_check(turn.conversation_id)
+    said_before = prompt.earlier(turn.conversation_id, turn.input_seq)
+    hidden = Placeholders(turn.personal)
+    return _Dialogue(hidden, language, prompt.messages_of(turn, said_before, hidden, language))
+
+
+def _tell_results(dialogue: _Dialogue, turn: Turn) -> None:
+    """Adds the results of the calls that were run since the model was last asked, each to its call."""
+    fresh = turn.results[dialogue.heard :]
+    for call, result in zip(dialogue.asked, fresh, strict=False):
+        content = prompt.result_told(result, dialogue.hidden, dialogue.language)
+        dialogue.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+    dialogue.asked = []
+    dialogue.heard = len(turn.results)
+
+
+def _keep_calls(dialogue: _Dialogue, text: str, calls: Sequence[Call]) -> None:
+    told: list[dict[str, Any]] = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": prompt.as_json(call.arguments)},
+        }
+        for call in calls
+    ]
+    dialogue.messages.append({"role": "assistant", "content": text or None, "tool_calls": told})
+    dialogue.asked = list(calls)

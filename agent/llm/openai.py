@@ -1,0 +1,236 @@
+"""The wire to a language model: one streamed chat completion of any OpenAI-compatible server.
+
+Nothing here knows what is asked. Whatever goes wrong is ModelUnavailable with a short reason; an answer that was cut off is
+no answer.
+"""
+
+import asyncio
+import json
+import logging
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import httpx2
+import openai
+
+from agent.llm.base import ModelUnavailable, Withheld
+from pharmacy_site.lib.breaker import Breaker
+
+log = logging.getLogger(__name__)
+MOST_OUTPUT_TOKENS: Final = 1_200
+MOST_CHARACTERS: Final = 20_000  # of one answer, if a server does not keep to the tokens
+_RETRY_WAIT: Final = (0.2, 0.8)  # seconds, a random point between
+_LONGEST_RETRY_AFTER: Final = 2.0
+_CHARACTERS_PER_TOKEN: Final = 3  # a low guess for servers that report no usage: rather too many than too few
+_FIRST_RETRYABLE: Final = 500
+
+
+@dataclass
+class Usage:
+    """Tokens in and out; of several requests, their sums."""
+
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def add(self, other: "Usage") -> None:
+        """Adds another request's."""
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function that the model wants called; the arguments are what it wrote, an object."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """A whole answer."""
+
+    text: str
+    calls: tuple[Call, ...]
+    is_cut: bool  # at the limit of output tokens
+
+
+@dataclass
+class _Parts:
+    """What has come so far."""
+
+    text: list[str] = field(default_factory=list)
+    calls: dict[int, dict[str, str]] = field(default_factory=dict)
+    finish: str = ""
+    usage: Usage | None = None
+    size: int = 0
+
+
+class ChatCompletions:
+    """A model behind an OpenAI-compatible address.
+
+    `first_token` and `whole` are seconds: until anything comes (and between any two pieces), and for one answer with its
+    retry.
+    """
+
+    def __init__(
+        self, client: openai.AsyncOpenAI, *, model: str, breaker: Breaker, first_token: float, whole: float
+    ) -> None:
+        self.model = model
+        self._client, self._breaker = client, breaker
+        self._first_token, self._whole = first_token, whole
+
+    async def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        functions: Sequence[Mapping[str, Any]],
+        usage: Usage,
+        hear: Callable[[str], Awaitable[None]],
+    ) -> Completion:
+        """Asks for one answer; `hear` gets its text as it comes, `usage` what it cost. Raises ModelUnavailable."""
+        if not self._breaker.admits():
+            raise ModelUnavailable("breaker_open")
+        request = {
+            "model": self.model,
+            "messages": messages,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "max_completion_tokens": MOST_OUTPUT_TOKENS,
+            **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
+        }
+        spent = Usage(tokens_in=len(str(messages)) // _CHARACTERS_PER_TOKEN)
+        parts = _Parts()
+        try:
+            completion = await self._asked(request, parts, hear)
+        except ModelUnavailable as error:
+            self._breaker.failed()
+            log.warning("model %s unavailable: %s", self.model, error.reason)
+            raise
+        except Withheld:
+            self._breaker.succeeded()
+            raise
+        else:
+            self._breaker.succeeded()
+            return completion
+        finally:
+            spent.tokens_out = parts.size // _CHARACTERS_PER_TOKEN
+            usage.add(parts.usage or spent)
+
+    async def _asked(
+        self, request: dict[str, Any], parts: _Parts, hear: Callable[[str], Awaitable[None]]
+    ) -> Completion:
+        """One request, and once more when the server was only busy."""
+        first_by = asyncio.get_running_loop().time() + self._first_token
+        try:
+            async with asyncio.timeout(self._whole):
+                for is_last in (False, True):
+                    try:
+                        return await self._streamed(request, parts, hear, first_by)
+                    except (openai.APIStatusError, openai.APIConnectionError) as error:
+                        wait = None if is_last or parts.size else _retry_wait(error)
+                        if wait is None:
+                            raise ModelUnavailable(_reason(error)) from None
+                        await asyncio.sleep(wait)
+        except TimeoutError:
+            raise ModelUnavailable("timeout") from None
+        except (httpx2.HTTPError, openai.OpenAIError):
+            raise ModelUnavailable("cut") from None
+        except (ValueError, TypeError, KeyError, AttributeError, IndexError):  # not the shape of an answer
+            raise ModelUnavailable("malformed") from None
+        raise AssertionError
+
+    async def _streamed(
+        self,
+        request: dict[str, Any],
+        parts: _Parts,
+        hear: Callable[[str], Awaitable[None]],
+        first_by: float,
+    ) -> Completion:
+        loop = asyncio.get_running_loop()
+        # The SDK's chunk classes cost more than the rest of a turn's waiting, so the lines are read as they are.
+        async with (
+            asyncio.timeout_at(first_by) as silence,
+            self._client.chat.completions.with_streaming_response.create(**request) as response,
+        ):
+            async for line in response.iter_lines():
+                if not line.startswith("data:"):
+                    continue
+                data = line[5:].strip()
+                if data == "[DONE]":
+                    break
+                piece = _taken(json.loads(data), parts)
+                if piece is None:
+                    continue
+                silence.reschedule(None)
+                if piece:
+                    await hear(piece)
+                silence.reschedule(loop.time() + self._first_token)
+        return _whole(parts)
+
+
+def _taken(chunk: dict[str, Any], parts: _Parts) -> str | None:
+    """Keeps what a chunk brings; returns its text, "" for a piece of a call, None when it brings nothing."""
+    if used := chunk.get("usage"):
+        parts.usage = Usage(int(used["prompt_tokens"]), int(used["completion_tokens"]))
+    if chunk.get("error"):
+        raise ModelUnavailable("overloaded")
+    if not chunk["choices"]:
+        return None
+    choice = chunk["choices"][0]
+    parts.finish = choice.get("finish_reason") or parts.finish
+    delta = choice.get("delta") or {}
+    if delta.get("refusal"):
+        raise ModelUnavailable("refused")
+    text: str = delta.get("content") or ""
+    parts.size += len(text)
+    for call in delta.get("tool_calls") or ():
+        told = parts.calls.setdefault(int(call["index"]), {"id": "", "name": "", "arguments": ""})
+        function = call.get("function") or {}
+        told["id"] = call.get("id") or told["id"]
+        told["name"] = function.get("name") or told["name"]
+        told["arguments"] += function.get("arguments") or ""
+        parts.size += len(function.get("arguments") or "")
+    if parts.size > MOST_CHARACTERS:
+        raise ModelUnavailable("too_long")
+    if text:
+        parts.text.append(text)
+    return text if text or delta.get("tool_calls") else None
+
+
+def _whole(parts: _Parts) -> Completion:
+    if parts.finish not in ("stop", "tool_calls", "length", "function_call"):
+        raise ModelUnavailable("refused" if parts.finish == "content_filter" else "cut")
+    calls = []
+    for place in sorted(parts.calls):
+        told = parts.calls[place]
+        arguments = json.loads(told["arguments"] or "{}")
+        if not isinstance(arguments, dict) or not told["name"]:
+            raise ModelUnavailable("malformed")
+        calls.append(Call(told["id"] or f"call_{place}", told["name"], arguments))
+    return Completion("".join(parts.text), tuple(calls), parts.finish == "length")
+
+
+def _retry_wait(error: openai.APIError) -> float | None:
+    """Seconds until a second try, None when there is to be none."""
+    if isinstance(error, openai.APIStatusError):
+        if error.status_code != httpx2.codes.TOO_MANY_REQUESTS and error.status_code < _FIRST_RETRYABLE:
+            return None
+        try:
+            asked = float(error.response.headers.get("retry-after", "0"))
+        except ValueError:
+            asked = 0.0
+        if asked > _LONGEST_RETRY_AFTER:
+            return None
+        return max(asked, random.uniform(*_RETRY_WAIT))
+    return random.uniform(*_RETRY_WAIT)
+
+
+def _reason(error: openai.APIError) -> str:
+    if not isinstance(error, openai.APIStatusError):
+        return "timeout" if isinstance(error, openai.APITimeoutError) else "unreachable"
+    if error.status_code in (401, 403):
+        return "key"
+    return "overloaded" if error.status_code == 429 or error.status_code >= _FIRST_RETRYABLE else "request"

@@ -1,0 +1,155 @@
+"""What a language model is told: the rules from `agent/prompts/`, what is known of the conversation, the last messages.
+
+Everything that was written by a customer or stands in the database goes through placeholders and as JSON.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+from uuid import UUID
+
+from agent import prompts
+from agent.disclosure import disclosed
+from agent.llm.base import StepResult, Turn
+from agent.llm.placeholders import Placeholders
+from agent.models import Event
+
+TURNS: Final = 12
+LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about
+LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
+_LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
+
+Message = dict[str, Any]
+
+
+@cache
+def rules() -> str:
+    """The prompt's files, in their order."""
+    folder = Path(prompts.__file__).parent
+    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
+
+
+@cache
+def version() -> str:
+    """Which rules a run was answered by: the beginning of their hash."""
+    return hashlib.sha256(rules().encode()).hexdigest()[:12]
+
+
+def earlier(conversation_id: UUID, before: int) -> list[dict[str, Any]]:
+    """The payloads of the last turns' messages before an event, oldest first."""
+    rows = Event.objects.filter(
+        conversation_id=conversation_id, type="message.completed", seq__lt=before
+    ).order_by("-seq")
+    return list(rows.values_list("payload", flat=True)[: 2 * TURNS])[::-1]
+
+
+def messages_of(
+    turn: Turn, said_before: Sequence[Mapping[str, Any]], hidden: Placeholders, language: str
+) -> list[Message]:
+    """The messages that open a turn: rules, what is known, the last messages, the customer's message."""
+    told: list[Message] = [
+        {"role": "system", "content": rules()},
+        {"role": "system", "content": _known(turn, hidden, language)},
+    ]
+    for payload in said_before:
+        is_user = payload["role"] == "user"
+        if not is_user and payload["role"] != "assistant":
+            continue
+        if payload.get("personal") and not turn.identifier:
+            continue  # a patient's data is not told once it is no longer proven who asks
+        text = str(payload["text"])
+        if not is_user and len(text) > LONGEST_SAID:
+            text = _summary(payload)
+        told.append({"role": "user" if is_user else "assistant", "content": hidden.hide(text)})
+    text = (
+        hidden.hide(turn.text)
+        if turn.text
+        else "(The customer has just been identified. Go on with what they asked.)"
+    )
+    return [*told, {"role": "user", "content": text}]
+
+
+def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
+    state = turn.state
+    known: dict[str, Any] = {
+        "now": f"{turn.now:%A %Y-%m-%d %H:%M}",
+        "answer_language": _LANGUAGES[language],
+        "customer_identified": bool(turn.identifier),
+        "medicines_talked_about": [
+            {key: one[key] for key in ("id", "en", "he") if key in one} for one in state.get("focus", ())
+        ],
+        "products_listed_last": [
+            {"position": place, **{key: one[key] for key in ("id", "en", "he", "strength") if key in one}}
+            for place, one in enumerate(state.get("shown", ()), 1)
+        ],
+        "place": (state.get("place") or {}).get("en"),
+        "location_shared": turn.location is not None,
+    }
+    if turn.identifier:
+        known |= {"user_identifier": turn.identifier, "patient_id": turn.patient_id}
+    if turn.identity_elsewhere:
+        known["prescriptions"] = "only in our own window; identify_customer shows the way"
+    return json.dumps(hidden.hide_known(known), ensure_ascii=False)
+
+
+def _summary(payload: Mapping[str, Any]) -> str:
+    """What a long answer was about, in place of its text."""
+    looked = [
+        {"function": call["name"], "arguments": call["arguments"], "ok": call["ok"]}
+        for call in payload.get("tools", ())
+    ]
+    return json.dumps({"answer_began": str(payload["text"])[:200], "looked_up": looked}, ensure_ascii=False)
+
+
+def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
+    """One result as JSON for the model: the contract's output and the facts beside it, in the answer's language."""
+    told = disclosed({"result": result.result, "facts": _in_language(result.evidence, language)})
+    text = json.dumps(hidden.hide_known(told), ensure_ascii=False, default=str)
+    if len(text) > LONGEST_RESULT:
+        text = json.dumps(hidden.hide_known(told["result"]), ensure_ascii=False, default=str)[:LONGEST_RESULT]
+    return text
+
+
+def _in_language(value: Any, language: str) -> Any:
+    """Facts that come in both languages, in one of them where it is there."""
+    if isinstance(value, Mapping):
+        other = "_en" if language == "he" else "_he"
+        mine = "_he" if language == "he" else "_en"
+        return {
+            key: _in_language(item, language)
+            for key, item in value.items()
+            if not (key.endswith(other) and value.get(key.removesuffix(other) + mine))
+            and not (key == other[1:] and value.get(mine[1:]))
+        }
+    if isinstance(value, list | tuple):
+        return [_in_language(item, language) for item in value]
+    return value
+
+
+_CORRECTIONS: Final = {
+    "number": "It had a number that no function result of this conversation has.",
+    "no_tool": "It stated or left open what only a function can tell. Call the function.",
+    "wrong_language": "It was in the wrong language.",
+    "length": "It was too long. Answer in a few sentences.",
+    "markup": "It had markup or a link. Write plain text.",
+    "promise": "It claimed that something was done or promised something. Only the system does that.",
+    "tool_name": "It spoke of functions. Customers don't know them.",
+    "prompt_leak": "It spoke of your rules.",
+    "contact": "It had an e-mail address.",
+    "identity_claim": "It claimed to be a person or a professional.",
+}
+_ADVICE: Final = "It gave advice, a judgement or a recommendation. State facts from results only, and quote the leaflet word for word."
+
+
+def correction(problems: Sequence[str], language: str) -> str:
+    """What the model is told when its answer could not be shown."""
+    reasons = dict.fromkeys(_CORRECTIONS.get(problem.partition(":")[0], _ADVICE) for problem in problems)
+    return f"Your answer was not shown. {' '.join(reasons)} Answer again, in {_LANGUAGES[language]}."
+
+
+def as_json(value: Any) -> str:
+    """JSON as models and people read it."""
+    return json.dumps(value, ensure_ascii=False)
