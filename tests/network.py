@@ -16,26 +16,16 @@ class NetworkIsOff(RuntimeError):
     """A test tried to leave this machine; no OSError, so that nobody takes it for a network that is down."""
 
 
-def _check(host: str, refused: list[str]) -> None:
-    if host == "localhost" or _is_loopback(host):
-        return
-    refused.append(host)
-    raise NetworkIsOff(f"the network is off in tests, and this went to {host!r}")
-
-
-def _is_loopback(host: str) -> bool:
+def _is_away(host: str) -> bool:
+    """Whether a name or an address may be another machine's."""
     try:
-        return ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        return not ipaddress.ip_address(host.partition("%")[0]).is_loopback
     except ValueError:
-        return False
+        return host != "localhost"
 
 
 def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return False
-    return True
+    return ":" in host or host.replace(".", "").isdigit()
 
 
 @contextmanager
@@ -43,11 +33,16 @@ def switched_off() -> Iterator[list[str]]:
     """Refuses what leaves this machine, look-ups of names too, and yields the list of what was refused."""
     refused: list[str] = []
 
+    def refusal(host: str) -> NetworkIsOff:
+        refused.append(host)
+        return NetworkIsOff(f"the network is off in tests, and this went to {host!r}")
+
     def guarded(original: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: socket.socket, *arguments: Any) -> Any:
             target = arguments[-1]
-            if self.family in {socket.AF_INET, socket.AF_INET6} and isinstance(target, tuple):
-                _check(str(target[0]), refused)
+            if self.family in {socket.AF_INET, socket.AF_INET6} and _is_away(str(target[0])):
+                self.close()  # its owner would close it on an OSError only
+                raise refusal(str(target[0]))
             return original(self, *arguments)
 
         return call
@@ -56,8 +51,8 @@ def switched_off() -> Iterator[list[str]]:
 
     def getaddrinfo(host: Any, *arguments: Any, **named: Any) -> Any:
         name = host.decode() if isinstance(host, bytes) else host
-        if name and not _is_address(name):
-            _check(name, refused)
+        if name and _is_away(name) and not _is_address(name):
+            raise refusal(name)
         return look_up(host, *arguments, **named)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -114,12 +114,16 @@ def fails(status: int, retry_after: float | None = None, *, code: str | None = N
 
 
 def malformed(kind: str, *, tool: str = "check_stock") -> Reply:
-    """A reply with status 200 that breaks the protocol in one of the ways of KINDS."""
+    """A reply with status 200 that breaks the protocol in one of the ways of KINDS.
+
+    In a stream the third of eight pieces is the broken one. "no end" lacks only `[DONE]`; not streamed, the JSON's end.
+    """
     if kind not in KINDS:
         raise ValueError(f"no such kind: {kind!r}; there are {', '.join(KINDS)}")
     if kind == "arguments":
         return calls((tool, '{"medication_query": "Aspi'))
-    return Reply(text=ANSWER, finish=None if kind == "no finish_reason" else "stop", malformed=kind)
+    finish = {"no finish_reason": None}.get(kind, "tool_calls" if _spoils_calls(kind) else "stop")
+    return Reply(text=ANSWER, finish=finish, malformed=kind)
 
 
 def by(function: Callable[[dict[str, Any]], Reply]) -> Computed:
@@ -151,8 +155,9 @@ class Answering:
         yield 1, self._chunk({"role": "assistant", "content": None if reply.calls else "", "refusal": None})
         for delta in self._deltas():
             if (piece := piece + 1) == 3 and reply.malformed:
-                yield piece, self._wrong()
-            yield piece, self._chunk(delta)
+                yield piece, self._wrong(delta)
+            else:
+                yield piece, self._chunk(delta)
         if reply.finish:
             yield piece + 1, self._chunk({}, reply.finish)
         if self._wants_usage():
@@ -176,13 +181,13 @@ class Answering:
                 }
                 for i, (name, args) in enumerate(self.reply.calls)
             ]
-        if kind.startswith("shape: ") and "call" in kind:
-            message["tool_calls"] = wrong
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self.reply.finish}
         body = {**self._head("chat.completion"), "choices": [choice], "usage": self._usage()}
-        if isinstance(wrong, dict):
+        if _spoils_calls(kind):
+            message["tool_calls"] = wrong
+        elif kind.startswith("shape: ") and isinstance(wrong, dict):
             body.update(wrong)
-        elif wrong is not None and "tool_calls" not in message:
+        elif wrong is not None:
             return json.dumps(wrong).encode()
         text = json.dumps(body).encode()
         spoilt = {
@@ -202,13 +207,13 @@ class Answering:
             for part in _cut(_arguments(arguments), self.reply.chunks):
                 yield {"tool_calls": [{"index": index, "function": {"arguments": part}}]}
 
-    def _wrong(self) -> bytes:
+    def _wrong(self, delta: Mapping[str, Any]) -> bytes:
         kind, wrong = self.reply.malformed, _WRONG.get(self.reply.malformed)
         if kind == "chunk":
             return b'data: {"id": "chatcmpl-1", "object": "chat.completion.chunk", "choices": [{"delta": {"co\n\n'
         if wrong is None:
-            return b""
-        if kind.startswith("shape: ") and "call" in kind:
+            return self._chunk(delta)
+        if _spoils_calls(kind):
             return self._chunk({"tool_calls": wrong})
         if kind == "error" or not isinstance(wrong, dict):
             return _event(wrong)
@@ -246,6 +251,10 @@ class Answering:
             "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
         }
+
+
+def _spoils_calls(kind: str) -> bool:
+    return kind.startswith("shape: ") and "call" in kind
 
 
 def _arguments(arguments: Mapping[str, Any] | str) -> str:

@@ -1,21 +1,21 @@
-"""The scripted model proves itself with the real SDK over real sockets, and the network is off for all else."""
+"""The scripted model proves itself with the real SDK over real sockets."""
 
 import asyncio
 import json
-import socket
+import os
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import openai
 import pytest
-from network import NetworkIsOff
 from openai import AsyncOpenAI
-from request_rules import request_problems, schema_problems, tool_problems
+from request_samples import ASK, TOOL
 from scripted_model import (
     ANSWER,
     KEY,
@@ -32,26 +32,6 @@ from scripted_model import (
     stalls,
     trickles,
 )
-
-ASK: list[Any] = [{"role": "user", "content": "Is אקמול in stock?"}]
-TOOL: Any = {
-    "type": "function",
-    "function": {
-        "name": "check_stock",
-        "description": "Where a medication is in stock.",
-        "strict": True,
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "medication_query": {"type": "string"},
-                "store_query": {"type": ["string", "null"]},
-                "near": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
-            },
-            "required": ["medication_query", "store_query", "near"],
-            "additionalProperties": False,
-        },
-    },
-}
 
 
 @pytest.fixture
@@ -314,68 +294,56 @@ async def test_an_answer_trickles(scripted_model: ScriptedModel, client: AsyncOp
     assert time.monotonic() - start > 0.2
 
 
-def test_every_kind_is_tried_below() -> None:
-    assert {kind for kind, _ in STREAMED} == set(KINDS)
-    with pytest.raises(ValueError, match="no such kind"):
-        malformed("typo")
+REFUSED_STREAMED = {"chunk": json.JSONDecodeError, "not UTF-8": UnicodeDecodeError, "error": openai.APIError}
+REFUSED_WHOLE = {
+    **dict.fromkeys(("chunk", "empty", "no end"), json.JSONDecodeError),
+    "not UTF-8": UnicodeDecodeError,
+}
 
 
-def _fine(chunks: list[Any]) -> bool:
-    """Whether a client could take the stream for a whole and proper answer."""
-    try:
-        ends = [choice.finish_reason for chunk in chunks for choice in chunk.choices if choice.finish_reason]
-        pieces = [choice.delta.content or "" for chunk in chunks for choice in chunk.choices]
-        called = [
-            call for chunk in chunks for choice in chunk.choices for call in choice.delta.tool_calls or []
-        ]
-        return "".join(pieces) == ANSWER and ends == ["stop"] and not called
-    except (AttributeError, TypeError):
-        return False
-
-
-STREAMED: list[tuple[str, Any]] = [
-    ("chunk", json.JSONDecodeError),
-    ("arguments", None),
-    ("html", None),
-    ("empty", None),
-    ("no end", "fine"),
-    ("no finish_reason", None),
-    ("not UTF-8", UnicodeDecodeError),
-    ("error", openai.APIError),
-    *[(kind, None) for kind in KINDS if kind.startswith("shape")],
-]
-
-
-@pytest.mark.parametrize(("kind", "outcome"), STREAMED, ids=[kind for kind, _ in STREAMED])
-async def test_a_malformed_stream(
-    scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str, outcome: Any
-) -> None:
-    """Some the SDK refuses; the others get through it, and are its caller's to notice."""
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_malformed_stream(scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str) -> None:
+    """Three kinds the SDK refuses; the others get through it, and are its caller's to notice."""
     scripted_model.script(malformed(kind))
-    if isinstance(outcome, type):
-        with pytest.raises(outcome):
+    if kind in REFUSED_STREAMED:
+        with pytest.raises(REFUSED_STREAMED[kind]):
             await chunks_of(client)
         return
+    chunks = await chunks_of(client)
     try:
-        chunks = await chunks_of(client)
-    except (openai.APIError, AttributeError, TypeError):
-        return
-    assert _fine(chunks) is (outcome == "fine")
+        proper = text_of(chunks) == ANSWER and chunks[-1].choices[0].finish_reason == "stop"
+    except (AttributeError, TypeError):
+        proper = False
+    assert proper is (kind == "no end")
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "error"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_a_malformed_completion(scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str) -> None:
     scripted_model.script(malformed(kind))
-    try:
-        choice = (await ask(client)).choices[0]
-        fine = (
-            choice.finish_reason == "stop"
-            and choice.message.content == ANSWER
-            and not choice.message.tool_calls
-        )
-    except (openai.APIError, ValueError, AttributeError, TypeError, IndexError):
+    if kind in REFUSED_WHOLE:
+        with pytest.raises(REFUSED_WHOLE[kind]):
+            await ask(client)
         return
-    assert not fine
+    completion = await ask(client)
+    try:
+        choice = completion.choices[0]
+        proper = choice.message.content == ANSWER and choice.finish_reason == "stop"
+    except (AttributeError, TypeError):
+        proper = False
+    assert not proper
+
+
+async def test_broken_arguments(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+    scripted_model.script(malformed("arguments", tool="interaction_check"))
+    [call] = (await ask(client)).choices[0].message.tool_calls
+    assert call.function.name == "interaction_check"
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(call.function.arguments)
+
+
+def test_a_kind_that_there_is_not() -> None:
+    with pytest.raises(ValueError, match="no such kind"):
+        malformed("typo")
 
 
 # -- What fails the test -------------------------------------------------------------------------------------
@@ -459,188 +427,52 @@ async def test_the_end_does_not_wait_for_those_who_stall() -> None:
     assert time.monotonic() - start < 5
 
 
-# -- The rules -----------------------------------------------------------------------------------------------
-def called(*ids: str, **more: Any) -> dict[str, Any]:
-    function = {"name": "check_stock", "arguments": "{}"}
-    return {
-        "role": "assistant",
-        "tool_calls": [{"id": i, "type": "function", "function": function} for i in ids],
-        **more,
-    }
+LEFT_OVER = """
+from scripted_model import says
 
 
-def result(of: str, content: Any = "{}") -> dict[str, Any]:
-    return {"role": "tool", "tool_call_id": of, "content": content}
+def test_leftover(scripted_model):
+    scripted_model.script(says("Yes."))
 
 
-def problems(messages: Any = ASK, /, **more: Any) -> list[str]:
-    return request_problems({"model": MODEL, "messages": messages, **more}, f"Bearer {KEY}")
+def test_unexpected(scripted_model):
+    import urllib.error, urllib.request
+
+    data = b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}]}'
+    headers = {"Authorization": "Bearer k", "Content-Type": "application/json"}
+    try:
+        urllib.request.urlopen(urllib.request.Request(scripted_model.base_url + "/chat/completions", data, headers))
+    except urllib.error.HTTPError as error:
+        error.close()
 
 
-@pytest.mark.parametrize(
-    "request_body",
-    [
-        {},
-        {
-            "messages": [
-                {"role": "system", "content": "Be brief."},
-                *ASK,
-                called("a", "b"),
-                result("b"),
-                result("a"),
-            ]
-        },
-        {"messages": [*ASK, called("a", content=None), result("a", [{"type": "text", "text": "{}"}]), *ASK]},
-        {"messages": [*ASK, called("a"), result("a"), called("b"), result("b")]},
-        {"messages": [*ASK, {"role": "assistant", "content": "Yes."}, *ASK, *ASK]},
-        {
-            "tools": [TOOL],
-            "tool_choice": "required",
-            "parallel_tool_calls": True,
-            "max_completion_tokens": 1200,
-        },
-        {"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "check_stock"}}},
-        {"stream": True, "stream_options": {"include_usage": True}, "temperature": 0.2, "store": False},
-    ],
-)
-def test_what_openai_takes(request_body: dict[str, Any]) -> None:
-    assert problems(request_body.pop("messages", ASK), **request_body) == []
+def test_outside():
+    import socket
+
+    try:
+        socket.create_connection(("192.0.2.1", 80))
+    except Exception:
+        pass
 
 
-@pytest.mark.parametrize(
-    ("request_body", "problem"),
-    [
-        ({"messages": [*ASK, called("a", "b"), result("a")]}, "no answers to ['b']"),
-        ({"messages": [*ASK, called("a"), *ASK, result("a")]}, "before the answers to ['a']"),
-        ({"messages": [*ASK, called("a"), result("a"), result("a")]}, "answers no call"),
-        ({"messages": [*ASK, result("a")]}, "answers no call"),
-        ({"messages": [*ASK, called("a", "a"), result("a"), result("a")]}, "an id of their own"),
-        ({"messages": [*ASK, called()]}, "no list with at least one"),
-        ({"messages": [*ASK, called("a"), result("a", {"ok": True})]}, "content of a wrong type"),
-        ({"messages": [*ASK, called("a"), result("a", None)]}, "content of a wrong type"),
-        ({"messages": [{"role": "user", "content": None}]}, "content of a wrong type"),
-        ({"messages": [{"role": "assistant", "content": None}]}, "content of a wrong type"),
-        ({"messages": [{"role": "user", "content": [{"type": "text", "text": 5}]}]}, "content of a wrong type"),
-        ({"messages": [{"role": "customer", "content": "Hi"}]}, "no known role"),
-        ({"messages": [{"role": "user", "content": "Hi", "at": 5}]}, "unknown ['at']"),
-        ({"messages": []}, "at least one"),
-        ({"tools": []}, "no list of 1 to 128"),
-        ({"tools": [TOOL, TOOL]}, "two tools of one name"),
-        ({"tool_choice": "auto"}, "`tool_choice` without tools"),
-        ({"tools": [TOOL], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "names no tool"),
-        ({"tools": [TOOL], "tool_choice": "any"}, "unknown `tool_choice`"),
-        ({"parallel_tool_calls": False}, "`parallel_tool_calls` without tools"),
-        ({"stream_options": {"include_usage": True}}, "without `stream`"),
-        ({"max_tokens": 1, "max_completion_tokens": 1}, "beside"),
-        ({"max_tokens": 0}, "no positive integer"),
-        ({"temperature": 3}, "between 0 and 2"),
-        ({"colour": "red"}, "unknown parameters ['colour']"),
-        ({"model": ""}, "no model"),
-        ({"response_format": {"type": "json_schema", "json_schema": {"name": "a"}}}, "not strict"),
-    ],
-)  # fmt: skip
-def test_what_openai_refuses(request_body: dict[str, Any], problem: str) -> None:
-    found = problems(request_body.pop("messages", ASK), **request_body)
-    assert any(problem in one for one in found), found
+def test_nothing(scripted_model):
+    assert scripted_model.requests == []
+"""
 
 
-@pytest.mark.parametrize("arguments", ["{", "[]", {"a": 1}, None])
-def test_arguments_are_an_object_in_a_text(arguments: Any) -> None:
-    message = called("a")
-    message["tool_calls"][0]["function"]["arguments"] = arguments
-    assert any("arguments" in one for one in problems([*ASK, message, result("a")]))
-
-
-@pytest.mark.parametrize("body", [None, [], "text"])
-def test_a_body_that_is_no_object(body: Any) -> None:
-    assert request_problems(body, f"Bearer {KEY}") == ["the body is no JSON object"]
-
-
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"strict": False}, "not strict"),
-        ({"strict": None}, "not strict"),
-        ({"name": "check stock"}, "a tool's name"),
-        ({"name": "x" * 65}, "a tool's name"),
-        ({"description": "x" * 1025}, "at most 1024"),
-        ({"examples": []}, "unknown ['examples']"),
-        ({"parameters": None}, "no plain object"),
-        ({"parameters": {"type": "string"}}, "no plain object"),
-    ],
-)
-def test_tools_are_strict(change: dict[str, Any], problem: str) -> None:
-    assert tool_problems(TOOL) == []
-    found = tool_problems({**TOOL, "function": {**TOOL["function"], **change}})
-    assert any(problem in one for one in found), found
-
-
-@pytest.mark.parametrize(
-    ("part", "problem"),
-    [
-        *[
-            ({"type": "string", word: 1}, f"['{word}'] not supported")
-            for word in ("default", "pattern", "format", "minLength", "maxLength", "minimum", "maximum", "multipleOf")
-        ],
-        ({"type": "array", "items": {"type": "string"}, "maxItems": 3}, "['maxItems'] not supported"),
-        ({"oneOf": [{"type": "string"}]}, "['oneOf'] not supported"),
-        ({"allOf": [{"type": "string"}]}, "['allOf'] not supported"),
-        ({"type": "array"}, "an array without items"),
-        ({"description": "anything"}, "no known type"),
-        ({"type": "text"}, "no known type"),
-        ({"type": "object", "properties": {}}, "additionalProperties is not false"),
-        ({"type": ["object", "null"], "properties": {}}, "additionalProperties is not false"),
-        ({"type": "array", "items": {"type": "object", "properties": {}}}, "$.a[]: additionalProperties"),
-        ({"anyOf": [{"type": "string", "maxLength": 5}, {"type": "null"}]}, "['maxLength'] not supported"),
-    ],
-)  # fmt: skip
-def test_schemas_are_strict(part: dict[str, Any], problem: str) -> None:
-    schema = {"type": "object", "properties": {"a": part}, "required": ["a"], "additionalProperties": False}
-    assert any(problem in one for one in schema_problems(schema)), schema_problems(schema)
-
-
-def test_every_property_is_required() -> None:
-    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
-    assert schema_problems(schema) == ["$: required is not every property"]
-    assert schema_problems({**schema, "required": ["a"]}) == []
-
-
-# -- The network ---------------------------------------------------------------------------------------------
-async def _by_asyncio() -> None:
-    await asyncio.open_connection("192.0.2.1", 80)
-
-
-def test_the_network_is_off(network: list[str]) -> None:
-    with socket.socket() as probe, pytest.raises(NetworkIsOff, match=r"192\.0\.2\.1"):
-        probe.connect(("192.0.2.1", 80))
-    with socket.socket() as probe, pytest.raises(NetworkIsOff):
-        probe.connect_ex(("192.0.2.1", 80))
-    with socket.socket(type=socket.SOCK_DGRAM) as probe, pytest.raises(NetworkIsOff):
-        probe.sendto(b"x", ("192.0.2.1", 53))
-    with socket.socket(socket.AF_INET6) as probe, pytest.raises(NetworkIsOff):
-        probe.connect(("2001:db8::1", 80))
-    with pytest.raises(NetworkIsOff, match="example"):
-        socket.create_connection(("api.example.com", 443))
-    with pytest.raises(NetworkIsOff):
-        asyncio.run(_by_asyncio())
-    assert len(network) == 6
-    network.clear()
-
-
-async def test_the_network_is_off_for_the_sdk(network: list[str]) -> None:
-    async with AsyncOpenAI(api_key=KEY, max_retries=0) as client:
-        with pytest.raises((NetworkIsOff, openai.APIConnectionError)):
-            await ask(client)
-    assert network == ["api.openai.com"]
-    network.clear()
-
-
-def test_this_machine_is_reached(network: list[str], tmp_path: Any) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        for host in ("127.0.0.1", "localhost"):
-            socket.create_connection((host, server.getsockname()[1])).close()
-    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX) as probe:
-        server.bind(str(tmp_path / "socket"))
-        server.listen()
-        probe.connect(str(tmp_path / "socket"))
-    assert network == []
+def test_the_fixtures_fail_such_tests(tmp_path: Path) -> None:
+    """In a run of its own: what each test does passes by itself, and its end fails."""
+    (tmp_path / "test_left_over.py").write_text(LEFT_OVER)
+    tests = Path(__file__).parent.parent
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-c", str(tests.parent / "pyproject.toml"),
+         "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tests.parent, env={**os.environ, "PYTHONPATH": str(tests)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    failed = [line for line in done.stdout.splitlines() if line.startswith("ERROR ")]
+    assert [line.split("::")[1].split()[0] for line in failed] == [
+        "test_leftover",
+        "test_unexpected",
+        "test_outside",
+    ]
+    assert "4 passed, 3 errors" in done.stdout
