@@ -1,4 +1,4 @@
-"""What all tests share: the demo database, append-only tables through a flush, a served site, services that may be absent."""
+"""What all tests share: no network, the demo database, append-only tables through a flush, a served site, a scripted model."""
 
 import os
 from collections.abc import Iterator
@@ -10,6 +10,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.test import TransactionTestCase
+from network import switched_off
+from scripted_model import ScriptedModel
 from served_site import Site, demo_database, free_port, served
 
 from pharmacy_site.lib.append_only import create_sql, drop_sql
@@ -37,6 +39,23 @@ def _phase(item: pytest.Item) -> int:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_phase)
+
+
+# -- The network ---------------------------------------------------------------------------------------------
+@pytest.fixture(scope="session", autouse=True)
+def network_of_session() -> Iterator[list[str]]:
+    """Refuses connections that leave this machine, from the first fixture on."""
+    with switched_off() as refused:
+        yield refused
+
+
+@pytest.fixture(autouse=True)
+def network(network_of_session: list[str]) -> Iterator[list[str]]:
+    """Fails a test that tried to leave this machine, even if its code took the refusal for an outage."""
+    network_of_session.clear()
+    yield network_of_session
+    if network_of_session:
+        pytest.fail(f"the network is off in tests, and this test tried {network_of_session}")
 
 
 # -- Append-only tables: the flush between transactional tests may empty them --------------------------------
@@ -116,3 +135,22 @@ def chat_server(
 
         with psycopg.connect(database.rsplit("/", 1)[0] + "/postgres", autocommit=True) as admin:
             admin.execute(f'DROP DATABASE IF EXISTS "{database.rsplit("/", 1)[1]}" WITH (FORCE)')
+
+
+# -- A scripted language model -------------------------------------------------------------------------------
+@pytest.fixture(scope="session")
+def scripted_server() -> Iterator[ScriptedModel]:
+    """The server behind `scripted_model`, for sites that live longer than a test and need its address."""
+    with ScriptedModel() as model:
+        yield model
+
+
+@pytest.fixture
+def scripted_model(scripted_server: ScriptedModel) -> Iterator[ScriptedModel]:
+    """A language model that says what the test scripts; fails on leftovers and on requests nobody scripted."""
+    scripted_server.reset()
+    yield scripted_server
+    try:
+        scripted_server.verify()
+    finally:
+        scripted_server.reset()
