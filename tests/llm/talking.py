@@ -1,0 +1,70 @@
+"""A conversation in the test's own process whose model is the scripted server: what was said, shown and asked."""
+
+import asyncio
+from typing import Any
+from uuid import uuid4
+
+from django.utils import timezone
+
+from agent import events, loop, runs
+from agent.live import Live
+from agent.models import Conversation, Event, Run
+from prescriptions.models import Patient
+
+
+class Listener:
+    """A hub that only keeps what a customer's socket would be told."""
+
+    def __init__(self) -> None:
+        self.frames: list[dict[str, Any]] = []
+
+    def tell(self, key: str, frame: dict[str, Any]) -> None:
+        self.frames.append(frame)
+
+    def ring(self, key: str) -> None:
+        pass
+
+
+class Talk:
+    """One conversation, message by message."""
+
+    def __init__(self, language: str = "en", patient: str | None = None) -> None:
+        self.conversation, _ = events.conversation_begin(language=language)
+        self.run: Run
+        self.frames: list[dict[str, Any]] = []
+        if patient:
+            person = Patient.objects.get(mrn=patient)
+            self._set(patient=person, verified_at=timezone.now())
+
+    def _set(self, **values: Any) -> None:
+        Conversation.objects.filter(pk=self.conversation.pk).update(**values)
+
+    def say(self, text: str) -> str:
+        """Sends a message and returns the answer's text."""
+        runs.message_accept(
+            conversation_id=self.conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
+        )
+        run = runs.run_claim(self.conversation.pk)
+        assert run is not None
+        listener = Listener()
+        live = Live(listener, run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
+        asyncio.run(loop.answer(run, live))
+        self.run, self.frames = Run.objects.get(pk=run.pk), listener.frames
+        self.payload: dict[str, Any] = Event.objects.get(
+            conversation=self.conversation, seq=self.run.answer_seq
+        ).payload
+        return str(self.payload["text"])
+
+    @property
+    def shown(self) -> list[str]:
+        """What a customer saw, text by text, at every moment of the answer."""
+        seen, text = [], ""
+        for frame in self.frames:
+            if frame["type"] == "message.delta":
+                text = text[: frame["offset"]] + frame["text"]
+                seen.append(text)
+        return seen
+
+    @property
+    def tools(self) -> list[str]:
+        return [frame["name"] for frame in self.frames if frame["type"] == "tool.started"]

@@ -1,0 +1,28 @@
+"""A language model drives the conversation: the real SDK against a server that says what the test scripts."""
+
+import json
+
+import pytest
+from llm.talking import Talk
+from scripted_model import ScriptedModel, calls, says
+
+
+def test_tools_run_and_the_answer_is_shown_sentence_by_sentence(model: ScriptedModel) -> None:
+    talk = Talk()
+    model.script(
+        calls(
+            ("get_medication_by_name", {"medication_name": "Advil"}),
+            (
+                "check_stock",
+                {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None},
+            ),
+        ),
+        says("Florentin has 3 packs of Ibuprofen (Advil). No prescription is needed.", chunks=20),
+    )
+    text = talk.say("do you have Advil in Florentin?")
+    assert text == "Florentin has 3 packs of Ibuprofen (Advil). No prescription is needed."
+    assert talk.tools == ["get_medication_by_name", "check_stock"]
+    assert "Florentin has 3 packs of Ibuprofen (Advil). " in talk.shown
+    assert talk.shown[-1] == text
+    assert [card["kind"] for card in talk.payload["cards"]] == ["medication", "stock"]
+    assert talk.run.tokens_in > 0 and talk.run.prompt and not talk.run.fallback
