@@ -16,7 +16,7 @@ from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
 from agent.embedding import OriginRefused, origin_clean
-from agent.models import ApiKey, ChatSite, Conversation, Feedback, ToolCall
+from agent.models import ApiKey, ChatSite, Conversation, Feedback, Run, ToolCall
 from prescriptions.admin import PatientData, ReadOnly
 from prescriptions.audit import audit_record
 
@@ -53,7 +53,7 @@ class ConversationAdmin(PatientData, ReadOnly):
     def transcript(self, row: Conversation) -> SafeString:
         """Every message in order; customers' text is escaped by the template."""
         runs = row.runs.prefetch_related("tool_calls")
-        calls = {run.pk: list(run.tool_calls.all()) for run in runs}
+        runs_by_id = {run.pk: run for run in runs}
         ratings = {feedback.seq: feedback for feedback in row.feedback.all()}
         lines = [
             {
@@ -65,13 +65,26 @@ class ConversationAdmin(PatientData, ReadOnly):
                 "lang": event.payload.get("lang", row.language),
                 "number": event.payload.get("number", ""),
                 "feedback": ratings.get(event.seq),
-                "calls": calls[event.run_id]
-                if event.run_id and event.payload.get("role") == "assistant"
-                else [],
+                "run": runs_by_id.get(event.run_id) if event.payload.get("role") == "assistant" else None,
             }
             for event in row.events.order_by("seq")
         ]
         return render_to_string("admin/agent/transcript.html", {"lines": lines})
+
+
+@admin.register(Run)
+class RunAdmin(ReadOnly):
+    """The work of answering: by which model, what it cost, and why it failed or fell back. No text."""
+
+    list_display = ["created_at", "kind", "state", "model", "fallback", "tokens_in", "tokens_out", "cost"]
+    list_filter = ["state", "model", "fallback", "created_at"]
+    list_select_related = ["conversation"]
+    ordering = ["-created_at"]
+    date_hierarchy = "created_at"
+    fields = [
+        *("conversation", "created_at", "finished_at", "kind", "state", "attempts", "error_code"),
+        *("model", "prompt", "fallback", "tokens_in", "tokens_out", "cost"),
+    ]
 
 
 @admin.register(Feedback)
