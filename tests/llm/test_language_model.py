@@ -1,8 +1,5 @@
 """A language model drives the conversation: the real SDK against a server that says what the test scripts."""
 
-import json
-
-import pytest
 from llm.talking import Talk
 from scripted_model import ScriptedModel, calls, says
 
