@@ -102,9 +102,8 @@ def turn_of(turn: Turn, patient: Patient | None) -> Turn:
 
 def _personal(patient: Patient) -> dict[str, list[str]]:
     """A patient's values by kind, as `agent.llm.placeholders` takes them."""
-    names = [name for name in (patient.name_en, patient.name_he) if name]
     return {
-        "PATIENT": [*names, *(part for name in names for part in name.split() if len(part) > 2)],
+        "PATIENT": [name for name in (patient.name_en, patient.name_he) if name],
         "EMAIL": [patient.email],
         "PHONE": [str(patient.phone)] if patient.phone else [],
         "DATE": [patient.born.isoformat()],

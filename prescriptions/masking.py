@@ -6,11 +6,12 @@ asked for), strengths, order dates and prescription numbers stay.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Final, Literal
+
+from pharmacy_site.lib.shadow import Shadow
 
 MASK: Final = "••••••"
 Kind = Literal["code", "birth", "national_id"]
@@ -20,7 +21,6 @@ _YOUNGEST: Final = (
 )
 _OLDEST: Final = 130
 
-_DASHES: Final = frozenset("-‐‑‒–—―−־﹘﹣－")
 _EMAIL: Final = re.compile(r"(?<![^\s@])[^\s@]+@[^\s@]+")
 
 # A number with single blanks, dashes or dots between its digits, as long as it goes.
@@ -32,7 +32,7 @@ _CODE_SHAPES: Final = (
     re.compile(r"\d(?:[ .-]\d){5}"),
 )
 _SIX: Final = re.compile(r"(?<!\d)(?<!\d[.-])\d{6}(?!\d)(?![.-]\d)")
-_UNIT_AFTER: Final = re.compile(
+UNIT_AFTER: Final = re.compile(
     r"\s?(?:mg|mcg|ug|g|ml|iu|units?|ils|nis|₪|מ\"?ג|מק\"?ג|יחב\"?ל|יחידות|ש\"?ח)(?!\w)"
 )
 _NUMBER_OF_THING: Final = re.compile(
@@ -42,9 +42,9 @@ _NUMBER_OF_THING: Final = re.compile(
 )
 _LABEL: Final = re.compile(r"[a-z]-?$")  # "H-123456": a number with a letter is a label, not a code
 _BEFORE: Final = 60  # how far back the words are looked for that say what a number is
-_CODE_WORD: Final = re.compile(r"\b(?:code|otp|pin)\b|קוד|סיסמ")
+CODE_WORD: Final = re.compile(r"\b(?:code|otp|pin)\b|קוד|סיסמ")
 
-_MONTHS: Final = {
+MONTHS: Final = {
     name: number
     for number, names in enumerate(
         (
@@ -65,10 +65,10 @@ _MONTHS: Final = {
     )
     for name in names.split()
 }
-_MONTH: Final = "(?P<name>" + "|".join(sorted(_MONTHS, key=len, reverse=True)) + ")"
+_MONTH: Final = "(?P<name>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4}|\d{2})"
-_DATES: Final = (
+DATES: Final = (
     re.compile(
         r"(?<!\d)(?<!\d[./-])(?P<first>\d{1,2})(?P<mark>\s?[./-]\s?|\s)(?P<second>\d{1,2})(?P=mark)"
         + _YEAR
@@ -85,18 +85,18 @@ _COMPACT_DATE: Final = re.compile(
     r"(?<!\d)(?:(?P<year>(?:19|20)\d\d)(?P<first>\d\d)(?P<second>\d\d)"
     r"|(?P<first2>\d\d)(?P<second2>\d\d)(?P<year2>(?:19|20)\d\d))(?!\d)"
 )
-_BIRTH_WORD: Final = re.compile(
+BIRTH_WORD: Final = re.compile(
     r"\b(?:born|birth|birthday|birthdate|dob|d\.o\.b)\b|(?:^|[^א-ת])(?:ש?נולד(?:תי|ה|ו|נו)?|ה?לידה|הולדת|ילידת?)(?![א-ת])"
     r"|ת\.\s?לידה"
 )
 
-_ID_WORD: Final = re.compile(
+ID_WORD: Final = re.compile(
     r"(?:\b(?:national id|identity|identification|id card|id number|id no|my id"
     r"|(?:his|her|israeli) id|teudat|zehut|tz|t\.z|passport)\b"
     r"|תעודת|זהות|(?:^|[^א-ת])[הבלו]?ת\"?\.?ז(?![א-ת])|דרכון)[^\d\n]{0,25}$"
 )
 _LONE_ID: Final = re.compile(r"\W*(?:id|i\.d\.?)\W*")
-_PHONE_WORD: Final = re.compile(
+PHONE_WORD: Final = re.compile(
     r"(?:\b(?:phone|tel|telephone|mobile|cell|call|number is|fax)\b"
     r"|טלפון|טל'?|נייד|פלאפון|סלולרי|להתקשר)[^\d\n]{0,15}$"
 )
@@ -118,7 +118,7 @@ def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Mas
     Six digits are a code only while a challenge is open; the first such number is returned as `code`, in
     ASCII digits.
     """
-    shadow = _Shadow(text)
+    shadow = Shadow(text)
     today = today or datetime.now(UTC).date()
     spans: list[tuple[int, int, Kind]] = []
     taken = [match.span() for match in _EMAIL.finditer(shadow.text)]
@@ -132,64 +132,20 @@ def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Mas
 
     code = None
     if challenge_open:
-        for start, end in _codes(shadow.text):
+        for start, end in codes_in(shadow.text):
             if add(start, end, "code") and code is None:
                 code = re.sub(r"\D", "", shadow.text[start:end])
-    for start, end in _births(shadow.text, today):
+    for start, end in births_in(shadow.text, today):
         add(start, end, "birth")
     for start, end in _national_ids(shadow.text):
         add(start, end, "national_id")
-    return Masked(shadow.replaced(spans), code, frozenset(kind for _, _, kind in spans))
+    shown = shadow.replaced((start, end, MASK) for start, end, _ in spans)
+    return Masked(shown, code, frozenset(kind for _, _, kind in spans))
 
 
-class _Shadow:
-    """The message as it is searched: ASCII digits, one dash, plain blanks, no invisible characters.
-
-    Positions in it lead back to the message as typed.
-    """
-
-    def __init__(self, original: str) -> None:
-        self.original = original
-        chars: list[str] = []
-        self.places: list[int] = []
-        for place, char in enumerate(original):
-            plain = _plain(char)
-            chars.append(plain)
-            self.places.extend([place] * len(plain))
-        self.text = "".join(chars)
-
-    def replaced(self, spans: list[tuple[int, int, Kind]]) -> str:
-        """Return the message as typed, with the mask in place of each span of the shadow."""
-        parts, done = [], 0
-        for start, end, _ in sorted(spans):
-            parts += [self.original[done : self.places[start]], MASK]
-            done = self.places[end - 1] + 1
-        return "".join(parts) + self.original[done:]
-
-
-def _plain(char: str) -> str:
-    if char.isascii():
-        return " " if char in "\t\v\f" else char.lower()
-    category = unicodedata.category(char)
-    if category in {"Nd", "No"} and (digit := unicodedata.digit(char, None)) is not None:
-        return str(digit)
-    if category in {"Cf", "Mn"}:
-        return ""
-    if category == "Zs":
-        return " "
-    if char in _DASHES:
-        return "-"
-    if char in "״“”„＂″":
-        return '"'
-    if char in "׳‘’＇′":
-        return "'"
-    compatible = unicodedata.normalize("NFKC", char).lower()
-    return compatible if len(compatible) == 1 else char
-
-
-def _codes(text: str) -> Iterator[tuple[int, int]]:
+def codes_in(text: str) -> Iterator[tuple[int, int]]:
     """Yield where six digits stand that are no part of a longer number, no quantity and no label."""
-    says_code = bool(_CODE_WORD.search(text))
+    says_code = bool(CODE_WORD.search(text))
     for run in _RUN.finditer(text):
         if any(shape.fullmatch(run.group()) for shape in _CODE_SHAPES):
             found = [run.span()]
@@ -197,7 +153,7 @@ def _codes(text: str) -> Iterator[tuple[int, int]]:
             found = [match.span() for match in _SIX.finditer(text, *run.span())]
         for start, end in found:
             if (
-                _UNIT_AFTER.match(text, end)
+                UNIT_AFTER.match(text, end)
                 or text[start - 1 : start] in {"+", "/"}
                 or text[end : end + 1] == "/"
             ):
@@ -207,10 +163,10 @@ def _codes(text: str) -> Iterator[tuple[int, int]]:
                 yield start, end
 
 
-def _births(text: str, today: date) -> Iterator[tuple[int, int]]:
+def births_in(text: str, today: date) -> Iterator[tuple[int, int]]:
     """Yield where full dates stand that are long past, or any full date of a message that speaks of birth."""
-    says_birth = bool(_BIRTH_WORD.search(text))
-    for pattern in _DATES:
+    says_birth = bool(BIRTH_WORD.search(text))
+    for pattern in DATES:
         for match in pattern.finditer(text):
             parts = match.groupdict()
             short = len(parts["year"]) == 2
@@ -225,17 +181,17 @@ def _births(text: str, today: date) -> Iterator[tuple[int, int]]:
     if says_birth:
         for match in _COMPACT_DATE.finditer(text):
             first, second = match["first"] or match["first2"], match["second"] or match["second2"]
-            if _is_day_and_month(int(first), int(second)):
+            if is_day_and_month(int(first), int(second)):
                 yield match.span()
 
 
 def _is_date(name: str | None, parts: dict[str, str]) -> bool:
     if name is not None:
         return 1 <= int(parts["day"]) <= 31
-    return _is_day_and_month(int(parts["first"]), int(parts["second"]))
+    return is_day_and_month(int(parts["first"]), int(parts["second"]))
 
 
-def _is_day_and_month(first: int, second: int) -> bool:
+def is_day_and_month(first: int, second: int) -> bool:
     low, high = sorted((first, second))
     return 1 <= low <= 12 and high <= 31
 
@@ -248,17 +204,17 @@ def _national_ids(text: str) -> Iterator[tuple[int, int]]:
         before = text[max(0, start - _BEFORE) : start]
         if before.endswith("+") or "." in run.group():
             continue
-        named = bool(_ID_WORD.search(before)) and not _NUMBER_OF_THING.search(before)
+        named = bool(ID_WORD.search(before)) and not _NUMBER_OF_THING.search(before)
         named = named or (start < _BEFORE and bool(_LONE_ID.fullmatch(before)) and len(digits) == 9)
         if named and 7 <= len(digits) <= 9:
             yield start, end
-        elif len(digits) == 9 and _check_digit_is_right(digits):
-            is_phone = _PHONE_WORD.search(before) or _LANDLINE.match(run.group())
+        elif len(digits) == 9 and check_digit_is_right(digits):
+            is_phone = PHONE_WORD.search(before) or _LANDLINE.match(run.group())
             if not is_phone:
                 yield start, end
 
 
-def _check_digit_is_right(digits: str) -> bool:
+def check_digit_is_right(digits: str) -> bool:
     total = 0
     for place, digit in enumerate(digits):
         value = int(digit) * (1 + place % 2)

@@ -16,6 +16,10 @@ Language = Literal["he", "en"]
 
 _KEPT_CONTROL: Final = "\n"
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs"})
+# Invisible though their category does not say so: fillers, and the variation selectors but the two of emoji.
+_IGNORABLE: Final = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u3164\ufe00-\ufe0d\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
 
 # Geresh, gershayim and every quote people type in their place: מ"ג, מ״ג and מ''ג are one word.
 _QUOTES: Final = frozenset("'\"`´ʹʺʻʼʽˈ‘’‚‛“”„‟′″‴＇＂׳״")
@@ -49,6 +53,12 @@ _SHORTEST_STEM: Final = 2
 _ISOLATE, _LTR_ISOLATE, _POP_ISOLATE = "\u2068", "\u2066", "\u2069"
 
 
+@lru_cache(maxsize=4096)
+def is_invisible(char: str) -> bool:
+    """Return whether a character shows nothing: control, direction, zero-width, tag, filler. Blanks are visible."""
+    return unicodedata.category(char) in _INVISIBLE_CATEGORIES or bool(_IGNORABLE.match(char))
+
+
 def clean(text: str, limit: int | None = None) -> str:
     """Return the text without invisible characters and surplus blanks, at most `limit` characters.
 
@@ -62,7 +72,7 @@ def clean(text: str, limit: int | None = None) -> str:
             kept.append(char)
         elif char.isspace():
             kept.append(" ")
-        elif unicodedata.category(char) not in _INVISIBLE_CATEGORIES:
+        elif not is_invisible(char):
             kept.append(char)
     # Composed only now: a zero-width character between a letter and its accent would have kept them apart.
     result = unicodedata.normalize("NFC", "".join(kept))

@@ -1,0 +1,255 @@
+"""What looks personal in free text: contacts, dates of birth, numbers of people and documents, and codes. Pure.
+
+It errs towards hiding: whatever is hidden from a language model's API is put back afterwards, so a number too many costs
+nothing, and one too few cannot be called back. Quantities, prices, hours, ordinary dates and store numbers stay, because
+the model needs them. Everything is read in the shadow of a text (`pharmacy_site.lib.shadow`).
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import Final
+
+from prescriptions.masking import (
+    BIRTH_WORD,
+    CODE_WORD,
+    DATES,
+    MONTHS,
+    births_in,
+    check_digit_is_right,
+    codes_in,
+)
+
+Found = tuple[int, int, str]
+"""From, to and kind: EMAIL, PHONE, DATE, ID or CODE."""
+
+_GAP: Final = r"[ .\-()]{0,3}"
+_OLD: Final = 2  # a full date so many years back is no date of an order
+
+_ADDRESS: Final = r"[^\s@,;:<>()\[\]{}|]"
+_EMAIL: Final = re.compile(rf"(?<!{_ADDRESS}){_ADDRESS}+@{_ADDRESS}+")
+_SPACED_EMAIL: Final = re.compile(
+    r"(?<![\w.+-])[\w.+-]+ ?@ ?[\w-]+(?: ?\. ?[\w-]+)*?(?: ?\. ?(?:com|net|org|edu|gov|info|io|me|il|uk|fr|de|ru|us|ca)\b)+"
+)
+_SPELT_EMAIL: Final = re.compile(
+    r"(?<![\w.+-])[\w.+-]+ ?(?:\(at\)|\[at\]|\bat\b|שטרודל|כרוכית) ?[\w-]+(?: ?(?:\.|\(dot\)|\[dot\]|\bdot\b|נקודה) ?[\w-]+)+"
+)
+_SPELT_DOT: Final = re.compile(r"\(at\)|\[at\]|\bdot\b|\(dot\)|\[dot\]|שטרודל|כרוכית|נקודה")
+_GLUED_HEBREW: Final = re.compile(r"[א-ת]{1,4}-?['\"]?(?=[a-z0-9])")
+_HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת].*$")
+
+_PHONE: Final = re.compile(
+    r"(?<!\d)(?<!\d[.-])(?:"
+    rf"(?:\+ ?|\(\+|00 ?|011 ?)?972{_GAP}(?:\(0\)|0)?(?:{_GAP}\d){{8,9}}(?!\d)"
+    rf"|\(?0[57]\d(?: ?/ ?)?(?:{_GAP}\d){{7}}(?!\d)"
+    rf"|\(?0[23489](?: ?/ ?)?(?:{_GAP}\d){{7}}(?!\d)"
+    rf"|(?:\+?1{_GAP})?[2-9]\d\d[ .\-)]{{1,2}}\d{{3}}[ .-]\d{{4}}(?!\d)"
+    rf"|1[ .-]?[5789]\d\d[ .-]?\d\d(?:[ .-]?\d){{1,6}}(?!\d)"
+    rf"|(?:\+|00)[ (]?[1-9](?:{_GAP}\d){{7,14}}(?!\d)"
+    r")"
+)
+_PHONE_WORD: Final = re.compile(
+    r"\b(?:phone|tel|telephone|mobile|cell|cellphone|whatsapp|call me|text me|sms|reach me|fax|number is|my number)\b"
+    r"|טלפון|טל'|נייד|פלאפון|סלולרי|להתקשר|תתקשרו|וואטסאפ|ווטסאפ|המספר שלי|פקס"
+)
+_ID_WORD: Final = re.compile(
+    r"\b(?:mrn|(?:medical )?record (?:number|no)|(?:patient|member|membership|customer|client|insurance|policy|card|account)"
+    r" (?:number|no|id|card)|identity|identification|id|i\.d|ssn|social security|teudat|zehut|t\.?z|passport|licen[cs]e|insurance)\b"
+    r"|(?<![א-ת])[הבלוש]?(?:תעודת|ת\"?\.?ז|מ\.ר\.נ)(?![א-ת])|זהות|דרכון|רישיון|פוליסה|תיק (?:ה?רפואי|מטופל)"
+    r"|(?:מספר|מס'?) (?:ה?מטופלת?|ה?תיק|ה?חברה?|ה?לקוחה?|ה?כרטיס|ה?רשומה|ה?מבוטחת?)|כרטיס אשראי"
+)
+_NAMED_ID: Final = re.compile(rf"(?:{_ID_WORD.pattern})[^\d\n]{{0,25}}?(?P<number>\d(?:[ .-]?\d){{4,}})")
+_NUMBER_OF_OURS: Final = re.compile(
+    r"(?:\b(?:prescription|rx|order|invoice|receipt|voucher|ticket|store|branch)|מרשם|הזמנה|קבלה|חשבונית|שובר|סניף)[^\d\n]{0,12}$"
+)
+_NAMED_CODE: Final = re.compile(
+    r"(?:\b(?:code|otp|pin|password)|קוד|סיסמ[הא])(?![^\d\n]{0,20}(?:store|branch|atc|סניף))[^\d\n]{0,20}?(?P<number>\d(?:[ .-]?\d){3,7})(?![\d])"
+)
+_CALLED_CODE: Final = re.compile(
+    r"(?<![\d.-])(?P<number>\d(?:[ .-]?\d){3,7}),? (?:is|was|זה|הוא) (?:the |my |your )?(?:code|pin|otp|ה?קוד)"
+)
+
+_UNIT: Final = (
+    r"(?:mg|mcg|µg|μg|ug|kg|g|gr|ml|l|iu|units?|ils|nis|usd|eur|shekels?|dollars?|km|kcal|mmhg|bpm|tablets?|pills?|capsules?"
+    r"|packs?|boxes|drops|doses?|days?|hours?|מ\"?ג|מק\"?ג|גרם|ג'|מ\"?ל|יחב\"?ל|יחידות|ש\"?ח|שקלים|שקל|ק\"?מ|כדורים|טבליות|כמוסות|אריזות|ימים)(?!\w)|[₪$€%]"
+)
+_QUANTITY: Final = re.compile(
+    rf"(?<![\d+(])(?<!\d[ .\-])(?!0\d)\d{{1,7}}(?:[.,]\d+)?(?: ?- ?\d{{1,7}})?(?: ?(?:{_UNIT}))"
+    r"|(?<=[₪$€])(?: ?\d{1,3}(?:,\d{3})+| ?\d{1,7})(?:\.\d{1,2})?(?!\d)"
+)
+_HOURS: Final = re.compile(r"(?<!\d)\d{1,2}[.:]\d\d ?- ?\d{1,2}[.:]\d\d(?!\d)")
+_RANGE: Final = re.compile(r"[1-9]\d{0,3}-[1-9]\d{0,3}")
+_JOINED: Final = re.compile(r"\d(?:[.-]?\d)*")
+_SPREAD: Final = re.compile(r"\d(?: ?[ .-] ?\d|\d)*")
+_SHORT_DATE: Final = re.compile(r"(?<!\d)(?<!\d[./-])(\d{1,2})([./-])(\d{1,2})\2\d\d(?!\d)(?![./-]\d)")
+
+_MONTH: Final = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
+_ONES: Final = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+_TENS: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_ORDINAL: Final = (
+    "(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth"
+    "|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
+)
+_YEAR: Final = rf"(?:\d{{4}}|(?:nineteen|twenty)(?:[ -](?:hundred|oh|and|{_TENS}|{_ONES}))+|two thousand(?:[ -](?:and|{_TENS}|{_ONES}))*)"
+_HEBREW_NUMBER: Final = (
+    "(?:ראשון|שני|שלישי|רביעי|חמישי|שישי|שביעי|שמיני|תשיעי|עשירי|אחת|אחד|שתיים|שניים|שלושה?|ארבעה?|חמישה|חמש|שש|שישה|שבעה?|שמונה"
+    "|תשעה?|עשרה?|עשרים|שלושים|ארבעים|חמישים|שישים|שבעים|שמונים|תשעים|מאות|מאה|אלף|אלפיים)"
+)
+_WORD_DATES: Final = re.compile(
+    rf"\b(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?)(?: day)?(?: of)? {_MONTH},? {_YEAR}\b"
+    rf"|\b{_MONTH} (?:the )?(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?),? {_YEAR}\b"
+    rf"|(?<![א-ת])[הבלו]{{0,2}}-?(?:{_HEBREW_NUMBER}|\d{{1,2}})(?: ו?{_HEBREW_NUMBER})* [בל]?{_MONTH} (?:שנת )?(?:\d{{4}}|{_HEBREW_NUMBER}(?: ו?{_HEBREW_NUMBER})+)"
+)
+_BIRTHDAY: Final = re.compile(
+    rf"(?<!\d)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? [בל]?-?{_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?!\w)"
+)
+_COMPACT: Final = re.compile(r"(?<!\d)(?:(?:19|20)\d{6}|\d{4}(?:19|20)\d\d)(?!\d)")
+
+_SPELT_DIGIT: Final = r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|אפס|אחת|אחד|שתיים|שתים|שניים|שלוש|שלושה|ארבע|ארבעה|חמש|חמישה|שש|שישה|שבע|שבעה|שמונה|תשע|תשעה)"
+_SPELT_NUMBER: Final = re.compile(rf"(?<!\w){_SPELT_DIGIT}(?:[ ,.-]+{_SPELT_DIGIT}){{6,}}(?!\w)")
+
+
+def personal_in(text: str, today: date) -> Iterator[Found]:
+    """Yield what looks personal in a shadow's text, without overlaps and in no order."""
+    rest = _Rest(text)
+    yield from rest.take((*_trimmed(text, *span), "EMAIL") for span in _emails(text))
+    yield from rest.take((*match.span(), "EMAIL") for match in _SPACED_EMAIL.finditer(rest.text))
+    # A date is told from a phone before phones are looked for, and ordinary ones are set aside.
+    yield from rest.take((start, end, "DATE") for start, end in _dates(rest.text, today))
+    rest.set_aside(_ordinary_dates(rest.text))
+    rest.set_aside(match.span() for match in _HOURS.finditer(rest.text))
+    yield from rest.take((*match.span("number"), "CODE") for match in _CALLED_CODE.finditer(rest.text))
+    yield from rest.take((*match.span(), "PHONE") for match in _PHONE.finditer(rest.text))
+    rest.set_aside(match.span() for match in _QUANTITY.finditer(rest.text))
+    yield from rest.take((*match.span("number"), "CODE") for match in _NAMED_CODE.finditer(rest.text))
+    yield from rest.take((*match.span("number"), "ID") for match in _NAMED_ID.finditer(rest.text))
+    yield from rest.take(_numbers(rest.text))
+    yield from rest.take((*match.span(), "PHONE") for match in _SPELT_NUMBER.finditer(rest.text))
+
+
+class _Rest:
+    """The text that is still unexplained: what was taken is blotted out, at the same places."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def take(self, found: Iterator[Found]) -> Iterator[Found]:
+        taken = list(found)
+        self.set_aside((start, end) for start, end, _ in taken)
+        yield from taken
+
+    def set_aside(self, spans: Iterator[tuple[int, int]]) -> None:
+        parts, done = [], 0
+        for start, end in sorted(spans):
+            if start >= done:
+                parts += [self.text[done:start], "\n" * (end - start)]
+                done = end
+        self.text = "".join([*parts, self.text[done:]]) if parts else self.text
+
+
+def _emails(text: str) -> Iterator[tuple[int, int]]:
+    if "@" in text:
+        yield from (match.span() for match in _EMAIL.finditer(text))
+    if _SPELT_DOT.search(text):
+        for match in _SPELT_EMAIL.finditer(text):
+            if "@" not in match.group() and _SPELT_DOT.search(match.group()):
+                yield match.span()
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """Leave out the marks around an address and the Hebrew letters glued to it."""
+    while end - start > 1 and not text[start].isalnum():
+        start += 1
+    glued = _GLUED_HEBREW.match(text, start, end)
+    start = glued.end() if glued else start
+    tail = _HEBREW_TAIL.search(text, text.find("@", start, end), end) if "@" in text[start:end] else None
+    end = tail.start() if tail else end
+    while end - start > 1 and not text[end - 1].isalnum():
+        end -= 1
+    return start, end
+
+
+def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
+    """Dates of birth: long past, of a message that speaks of birth, or in words."""
+    says_birth = bool(BIRTH_WORD.search(text))
+    spans = list(births_in(text, today))
+    for pattern in DATES:
+        for match in pattern.finditer(text):
+            year = match["year"]
+            if len(year) == 4 and 1890 < int(year) <= today.year - _OLD and _reads_as_date(match):
+                spans.append(match.span())
+    spans += [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
+    if says_birth:
+        spans += [match.span() for match in _BIRTHDAY.finditer(text)]
+        spans += [match.span() for match in _COMPACT.finditer(text)]
+    done = 0
+    for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if start >= done:
+            yield start, end
+            done = end
+
+
+def _reads_as_date(match: "re.Match[str]") -> bool:
+    parts = match.groupdict()
+    if parts.get("name"):
+        return 1 <= int(parts["day"]) <= 31
+    low, high = sorted((int(parts["first"]), int(parts["second"])))
+    return 1 <= low <= 12 and high <= 31
+
+
+def _is_recent(words: str, today: date) -> bool:
+    year = re.search(r"\d{4}", words)
+    return year is not None and int(year.group()) > today.year - _OLD
+
+
+def _ordinary_dates(text: str) -> Iterator[tuple[int, int]]:
+    for match in [m for pattern in DATES for m in pattern.finditer(text)]:
+        if (len(match["year"]) == 4 and _reads_as_date(match)) or match.groupdict().get("name"):
+            yield match.span()
+    if not CODE_WORD.search(text):
+        for match in _SHORT_DATE.finditer(text):
+            low, high = sorted((int(match[1]), int(match[3])))
+            if 1 <= low <= 12 and high <= 31:
+                yield match.span()
+
+
+def _numbers(text: str) -> Iterator[Found]:
+    """Long numbers as IDs (or phones, where the text speaks of one), and six digits that stand alone as codes."""
+    says_phone, says_id = bool(_PHONE_WORD.search(text)), bool(_ID_WORD.search(text))
+    kind = "PHONE" if says_phone and not says_id else "ID"
+    taken: list[tuple[int, int]] = []
+
+    def free(start: int, end: int) -> bool:
+        is_free = not any(start < stop and begin < end for begin, stop in taken)
+        if is_free:
+            taken.append((start, end))
+        return is_free
+
+    for match in _SPREAD.finditer(text):
+        groups = re.findall(r"\d+", match.group())
+        is_one = len(groups) > 1 and " " in match.group() and _is_spread_number(groups, says_phone or says_id)
+        if is_one and free(*match.span()):
+            yield (*match.span(), kind)
+    for match in _JOINED.finditer(text):
+        digits = sum(map(str.isdigit, match.group()))
+        if digits >= 7 and not _RANGE.fullmatch(match.group()) and free(*match.span()):
+            yield (*match.span(), kind)
+    lone = len(text.split()) <= 3 or bool(CODE_WORD.search(text))
+    for start, end in codes_in(text):
+        is_ours = _NUMBER_OF_OURS.search(text[max(0, start - 40) : start])
+        if (end - start == 6 or lone) and not is_ours and free(start, end):
+            yield start, end, "CODE"
+
+
+def _is_spread_number(groups: list[str], named: bool) -> bool:
+    """Whether groups of digits with blanks between them are one number and not several."""
+    digits = "".join(groups)
+    if len(digits) < 7 or max(map(len, groups)) == len(digits):
+        return all(len(group) == 1 for group in groups) and len(groups) >= 6
+    return (
+        named
+        or all(len(group) == 1 for group in groups)
+        or (len(digits) == 9 and check_digit_is_right(digits))
+        or [len(group) for group in groups] == [4, 4, 4, 4]
+        or max(map(len, groups[:1])) >= 5
+    )

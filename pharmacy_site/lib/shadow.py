@@ -1,0 +1,62 @@
+"""A text as it is searched for personal values, with the way back to the text as typed. Pure."""
+
+import unicodedata
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from pharmacy_site.lib.text import is_invisible
+
+_DASHES: Final = frozenset("-‐‑‒–—―−־﹘﹣－")
+
+
+class Shadow:
+    """ASCII digits, one dash, plain blanks, lower case, no accents and no invisible characters.
+
+    `text` is what is searched; the place of a character in it leads back to the one that was typed.
+    """
+
+    def __init__(self, original: str) -> None:
+        self.original = original
+        plain = [_plain(char) for char in original]
+        self.places = [place for place, char in enumerate(plain) if char]
+        self.text = "".join(plain)
+
+    def typed(self, start: int, end: int) -> str:
+        """Return what was typed at these places of the shadow, without invisible characters."""
+        return "".join(self.original[place] for place in self.places[start:end])
+
+    def replaced(self, spans: Iterable[tuple[int, int, str]]) -> str:
+        """Return the text as typed, with each span of the shadow replaced. Spans do not overlap."""
+        parts, done = [], 0
+        for start, end, text in sorted(spans):
+            parts += [self.original[done : self.places[start]], text]
+            done = self.places[end - 1] + 1
+        return "".join(parts) + self.original[done:]
+
+
+@lru_cache(maxsize=4096)
+def _plain(char: str) -> str:
+    """Return at most one character."""
+    if char in "\t\v\f\r":
+        return " "
+    if char == "\n" or (char.isascii() and char.isprintable()):
+        return char.lower()
+    category = unicodedata.category(char)
+    if category in {"Nd", "No"} and (digit := unicodedata.digit(char, None)) is not None:
+        return str(digit)
+    if category == "Mn" or is_invisible(char):
+        return ""
+    if category == "Zs":
+        return " "
+    if category in {"Zl", "Zp"}:
+        return "\n"
+    if char in _DASHES:
+        return "-"
+    if char in "״“”„＂″":
+        return '"'
+    if char in "׳‘’＇′":
+        return "'"
+    parts = unicodedata.normalize("NFKD", char).lower()
+    base = "".join(part for part in parts if unicodedata.category(part) != "Mn")
+    return base if len(base) == 1 else char

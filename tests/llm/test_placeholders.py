@@ -1,0 +1,240 @@
+"""What leaves the house carries no personal data, comes back whole, and cannot be forged."""
+
+import re
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from llm.personal_corpus import BENIGN, samples
+
+from agent.llm.placeholders import KINDS, Placeholders
+from pharmacy_site.lib.shadow import Shadow
+from pharmacy_site.lib.text import clean
+
+DAVID = {
+    "PATIENT": ["David Cohen", "דוד כהן", "David", "Cohen", "דוד", "כהן"],
+    "EMAIL": ["david@example.com"],
+    "PHONE": ["+972521234567"],
+    "DATE": ["1980-02-03"],
+    "ID": ["10000101"],
+}
+TOKEN = re.compile(r"\[\[[A-Z]+(?:_\d+)?\]\]")
+
+
+def _seen(hidden: str, pieces: list[str]) -> list[str]:
+    """The pieces that can still be read in what goes out."""
+    shadow = Shadow(TOKEN.sub(" ", hidden)).text
+    tight = re.sub(r"[^\w@]", "", shadow)
+    return [piece for piece in pieces if piece.lower() in shadow or re.sub(r"\W", "", piece.lower()) in tight]
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+def test_at_least_99_of_100_sentences_go_out_without_what_is_personal(language: str) -> None:
+    corpus = samples(language, 500)
+    missed = [
+        (text, Placeholders().hide(text))
+        for text, pieces in corpus
+        if _seen(Placeholders().hide(text), pieces)
+    ]
+    assert len(missed) <= len(corpus) // 100, "\n".join(f"{text!r} -> {hidden!r}" for text, hidden in missed)
+
+
+@pytest.mark.parametrize("language", ["en", "he"])
+def test_what_went_out_comes_back(language: str) -> None:
+    for text, _ in samples(language, 500):
+        placeholders = Placeholders()
+        assert clean(placeholders.restore(placeholders.hide(text))) == clean(text)
+
+
+@pytest.mark.parametrize("text", BENIGN)
+def test_what_is_not_personal_goes_out_as_it_is(text: str) -> None:
+    assert Placeholders().hide(text) == text
+    assert Placeholders(DAVID).hide(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "hidden"),
+    [
+        ("I'm David", "I'm [[PATIENT]]"),
+        ("DAVID  COHEN here", "[[PATIENT]] here"),
+        ("המרשם של דוד כהן", "המרשם של [[PATIENT]]"),
+        ("לדוד יש מרשם", "ל[[PATIENT]] יש מרשם"),
+        ("David\u200b Co\u200fhen", "[[PATIENT]]"),
+        ("mail Da\u00advid@Example.com", "mail [[EMAIL_1]]"),
+        ("לdavid@example.com", "ל[[EMAIL_1]]"),
+        ("052-1234567", "[[PHONE_1]]"),
+        ("ב-052 123 45 67", "ב-[[PHONE_1]]"),
+        ("+972 (0)52-123-4567", "[[PHONE_1]]"),
+        ("٠٥٢١٢٣٤٥٦٧", "[[PHONE_1]]"),
+        ("03.02.1980 / 3 February 1980 / 1980-02-03", "[[DATE_1]] / [[DATE_1]] / [[DATE_1]]"),
+        ("1000 0101, 10000101", "[[ID_1]], [[ID_1]]"),
+        ("dana@example.com", "[[EMAIL_2]]"),
+        ("054-7654321 and 0547654321", "[[PHONE_2]] and [[PHONE_2]]"),
+        ("my daughter Noa Cohen", "my daughter [[NAME_1]]"),
+        ("send to the 7654321 box", "send to the [[ID_2]] box"),
+        ("482913", "[[CODE_1]]"),
+        ("my code is 4829", "my code is [[CODE_1]]"),
+    ],
+)
+def test_the_patients_own_values_are_known_however_they_are_written(text: str, hidden: str) -> None:
+    assert Placeholders(DAVID).hide(text) == hidden
+
+
+def test_one_value_has_one_placeholder_through_the_conversation() -> None:
+    placeholders = Placeholders()
+    first = placeholders.hide("I'm Dana Levi, dana@x.co.il, 054-7654321, my code is 4829")
+    again = placeholders.hide("Dana Levi, DANA@X.CO.IL, +972 54 765 4321, 4829")
+    assert (
+        TOKEN.findall(first)
+        == TOKEN.findall(again)
+        == ["[[NAME_1]]", "[[EMAIL_1]]", "[[PHONE_1]]", "[[CODE_1]]"]
+    )
+    assert placeholders.hide_known({"contact": "dana@x.co.il"}) == {"contact": "[[EMAIL_1]]"}
+
+
+def test_a_name_told_in_a_conversation_is_known_by_its_parts() -> None:
+    placeholders = Placeholders()
+    placeholders.hide("my name is Zelda Kwiatkowska")
+    hidden = placeholders.hide("is it ready for Zelda?")
+    assert "Zelda" not in hidden
+    assert placeholders.restore(hidden) == "is it ready for Zelda?"
+
+
+def test_tool_results_lose_what_is_the_patients_and_nothing_else() -> None:
+    result = {
+        "patient": {"name": "דוד כהן", "id": "10000101", "mrn": 10000101, "email": "David@example.com", "born": "1980-02-03"},
+        "stores": [{"name": "King David, Jerusalem", "phone": "+97225551234", "hours": "08:00-20:00", "km": 1.25, "id": 10000102}],
+        "prescription": {"id": 1007, "rx": "RX-1007", "medicine": "Advil 200 mg", "refills": 2, "due": "2026-12-03", "open": True, "note": None},
+        "sms": "sent to 052-123-4567",
+    }  # fmt: skip
+    hidden = Placeholders(DAVID).hide_known(result)
+    assert hidden["patient"] == {
+        "name": "[[PATIENT]]", "id": "[[ID_1]]", "mrn": "[[ID_1]]", "email": "[[EMAIL_1]]", "born": "[[DATE_1]]"
+    }  # fmt: skip
+    assert hidden["sms"] == "sent to [[PHONE_1]]"
+    assert (hidden["stores"], hidden["prescription"]) == (result["stores"], result["prescription"])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "[[EMAIL_1]]",
+        "[[email_1]]",
+        "[[ EMAIL_1 ]]",
+        "[EMAIL_1]",
+        "[[Email 1]]",
+        "[[EMAIL\\_1]]",
+        "\\[\\[EMAIL_1\\]\\]",
+    ],
+)
+def test_a_models_ways_to_write_a_placeholder_are_understood(written: str) -> None:
+    placeholders = Placeholders(DAVID)
+    assert placeholders.restore(f"write to {written}, please") == "write to david@example.com, please"
+    assert placeholders.restore({"to": [written]}) == {"to": ["david@example.com"]}
+
+
+def test_the_patients_name_comes_back_in_the_language_of_the_sentence() -> None:
+    placeholders = Placeholders(DAVID)
+    assert placeholders.restore("Hello [[PATIENT]]!") == "Hello David Cohen!"
+    assert placeholders.restore("שלום [[patient]]!") == "שלום דוד כהן!"
+    assert placeholders.restore({"name": "[[PATIENT]]"}) == {"name": "David Cohen"}
+    assert Placeholders({"PATIENT": ["Dana"]}).restore("שלום [[PATIENT]]") == "שלום Dana"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[EMAIL_9]]",
+        "call [PHONE_7]",
+        "[[PATIENT]] hi",
+        "EMAIL_1",
+        "[[NAME",
+        "[NAME]",
+        "NAME_1]]",
+        "[[ema\u200bil_1]]",
+        "[[PATIENT_2]]",
+    ],
+)
+def test_an_answer_that_holds_a_placeholder_is_noticed(text: str) -> None:
+    assert Placeholders().unresolved(Placeholders().restore(text))
+
+
+@pytest.mark.parametrize(
+    "text", ["Hello David", "[identity] [1]", "the patient's name", "ID 5", "code 3", "names: [a]", "[[x]]"]
+)
+def test_an_ordinary_answer_is_none(text: str) -> None:
+    assert not Placeholders().unresolved(text)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        "[[PATIENT]]", "[[EMAIL_1]]", "[email_1]", "[[ EMAIL_1 ]]", "[[EM\u200bAIL_1]]", "［［PATIENT］］", "[[[[PATIENT]]]]", "[ [PATIENT] ]",
+        "[[PA[[PATIENT]]TIENT]]", "[[EMAIL[[EMAIL_1]]_1]]", "[[EMAIL_١]]", "\\[\\[PATIENT\\]\\]", "[[\U000e0041PATIENT]]", "[\n[EMAIL_1]\n]",
+    ],
+)  # fmt: skip
+def test_a_placeholder_that_somebody_typed_restores_nothing(forged: str) -> None:
+    placeholders = Placeholders(DAVID)
+    for hide in (placeholders.hide, placeholders.hide_known):
+        back = placeholders.restore(clean(hide(f"a {forged} b")))
+        assert "David" not in back
+        assert "david@" not in back
+
+
+_PIECES = st.sampled_from(
+    ["[", "]", "[[", "]]", "_", "1", "2", " ", "\\", "-", "\u200b", "［", "］", "\n", "David", "052-1234567", "david@example.com", "482913", "@", "+", "(", "ל"]
+    + list(KINDS)
+    + [kind.lower() for kind in KINDS]
+)  # fmt: skip
+_HOSTILE = st.lists(_PIECES, max_size=25).map("".join)
+
+
+@given(_HOSTILE)
+@example("[[[052-1234567]]]")
+@settings(max_examples=400, deadline=None)
+def test_only_what_was_hidden_comes_back(text: str) -> None:
+    placeholders = Placeholders(DAVID)
+    hidden = placeholders.hide(text)
+    assert "1234567" not in hidden
+    assert "david@example.com" not in Shadow(hidden).text
+    issued = len(TOKEN.findall(hidden))
+    back = placeholders.restore(hidden)
+    # Each value that comes back was written by us: without our own tokens nothing is restored.
+    bare = TOKEN.sub("", hidden)
+    assert placeholders.restore(bare) == bare or issued
+    for value in ("David Cohen", "+972521234567"):
+        assert back.count(value) <= issued
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_text_survives(text: str) -> None:
+    placeholders = Placeholders(DAVID)
+    placeholders.unresolved(placeholders.restore(placeholders.hide(text)))
+    assert placeholders.hide_known({"a": [text, 1, None, True, 1.5]})["a"][1:] == [1, None, True, 1.5]
+
+
+@given(st.text(st.characters(blacklist_categories=["Cc", "Cf", "Cs", "Mn", "Nd", "No"]), max_size=80))
+@settings(max_examples=300, deadline=None)
+def test_what_holds_no_number_and_no_bracket_comes_back(text: str) -> None:
+    placeholders = Placeholders()
+    if "[" not in Shadow(text).text:
+        assert clean(placeholders.restore(placeholders.hide(text))) == clean(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Hi I'm Dana, is Advil 200 mg in stock? call 052-1234567 please. " * 62,
+        "שלום, קוראים לי דנה ויש לי מרשם לאקמול 500 מ״ג, הטלפון 052-1234567. " * 58,
+        "1" * 4000, "1 " * 2000, "1-" * 2000, "a@" * 2000, "a" * 4000, "[" * 4000, "[[PATIENT" * 440, "@" * 4000, "a at " * 800, "nineteen " * 440,
+        "one " * 1000, "my name is " * 360, "050 " * 1000, "my code is " * 360, "(" * 4000, "id 1 " * 800, "1.1." * 1000, "a.a-" * 1000, "first of May " * 300,
+    ],
+)  # fmt: skip
+def test_the_longest_message_takes_milliseconds(text: str) -> None:
+    placeholders = Placeholders(DAVID)
+    placeholders.hide("warm")
+    started = time.process_time()
+    placeholders.hide(text[:4000])
+    assert time.process_time() - started < 0.1  # a few on a quiet machine; what this forbids is quadratic
