@@ -65,7 +65,9 @@ class ConversationAdmin(PatientData, ReadOnly):
                 "lang": event.payload.get("lang", row.language),
                 "number": event.payload.get("number", ""),
                 "feedback": ratings.get(event.seq),
-                "run": runs_by_id.get(event.run_id) if event.payload.get("role") == "assistant" else None,
+                "run": runs_by_id.get(event.run_id)
+                if event.run_id and event.payload.get("role") == "assistant"
+                else None,
             }
             for event in row.events.order_by("seq")
         ]

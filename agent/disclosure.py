@@ -1,4 +1,4 @@
-"""What customers are not told: how many packs there are of a controlled medicine (the branch is asked)."""
+"""What of a call's findings may be told: not how many packs there are of a controlled medicine (the branch is asked)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -48,4 +48,22 @@ def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
         }
     if isinstance(value, list | tuple):
         return [_without(item, controlled, hide=hide) for item in value]
+    return value
+
+
+def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """What a call found that an answer may state: all but what is not disclosed, and no ids, which count nothing."""
+    told: dict[str, Any] = _without_ids(disclosed({"result": result, "facts": evidence}))
+    return told
+
+
+def _without_ids(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key: _without_ids(item)
+            for key, item in value.items()
+            if key != "id" and not str(key).endswith(("_id", "Id"))
+        }
+    if isinstance(value, list | tuple):
+        return [_without_ids(item) for item in value]
     return value

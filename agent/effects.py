@@ -21,15 +21,11 @@ _CHECK: Final = "interaction_check"
 _SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
 
 
-def due(work: Understood, turn: Turn) -> list[Step]:
-    """The interaction check that two or more medicines in one request always get, if the model left it out."""
+def due(work: Understood) -> list[Step]:
+    """The interaction check that two or more medicines in one request always get, before any model is asked."""
     ids = asked_together(work)
     if len(ids) < 2:
         return []
-    for result in turn.results:
-        told = {str(pk).removeprefix("med-") for pk in result.step.arguments.get("med_ids", ())}
-        if result.step.name == _CHECK and {str(pk) for pk in ids} <= told:
-            return []
     return [Step(_CHECK, {"med_ids": [str(pk) for pk in ids], "language": work.view.language})]
 
 
@@ -52,10 +48,23 @@ def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
     if name := _unnamed(view, work, turn.results, reply.text):
         parts[0].text = f"{parts[0].text}\n\n{view.say('about_medicine', name=name)}"
     parts[0].cards = list(_cards(view, turn.results))
-    parts[0].suggestions = [view.say("chip_person")]
+    parts[0].suggestions = _chips(view, turn.results, parts[0].state)
     answered = Understood(view, work.frames, work.message, parts)
     whole = reply_of(answered, replace(turn, state={k: v for k, v in turn.state.items() if k != "basic"}))
     return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(turn.results)])
+
+
+def _chips(view: View, results: Sequence[StepResult], state: Mapping[str, Any]) -> list[str]:
+    """What may be asked next about the one medicine of the answer, and a person."""
+    chips = [view.say("chip_person")]
+    if len(state.get("focus", ())) != 1:
+        return chips
+    name, asked = view.name(state["focus"][0]), {result.step.name for result in results}
+    if "check_stock" not in asked:
+        chips.insert(0, view.say("chip_where", name=name))
+    if not asked & {*_SHOWS_CARD}:
+        chips.insert(0, view.say("chip_info", name=name))
+    return chips
 
 
 def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:

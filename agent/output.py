@@ -11,7 +11,7 @@ from uuid import UUID
 from django.conf import settings
 
 from agent import policy
-from agent.disclosure import disclosed
+from agent.disclosure import facts_of
 from agent.grounding import Grounds
 from agent.llm.base import Reply, StepResult
 from agent.turns import Work
@@ -53,12 +53,7 @@ class OutputCheck:
         """Takes the results that are new since the last look."""
         fresh = results[len(self._results) :]
         self._results += fresh
-        self._grounds.add(
-            [
-                (disclosed({"result": result.result, "facts": result.evidence}), _counts(result))
-                for result in fresh
-            ]
-        )
+        self._grounds.add([(facts_of(result.result, result.evidence), _counts(result)) for result in fresh])
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """The rules that a whole answer breaks."""

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent import events
-from agent.disclosure import disclosed
+from agent.disclosure import facts_of
 from agent.grounding import numbers_in
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
 from agent.llm.budget import spent
@@ -136,7 +136,7 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             row = toolcall_row(outcome, work.context())
             row.evidence = {
                 "facts": row.evidence,
-                "numbers": numbers_in(disclosed({"result": outcome.result, "facts": row.evidence})),
+                "numbers": numbers_in(facts_of(outcome.result, row.evidence)),
             }
             rows.append(row)
         ToolCall.objects.bulk_create(rows)

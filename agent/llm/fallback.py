@@ -12,9 +12,10 @@ from typing import Final
 from agent import effects
 from agent.database import in_database
 from agent.llm.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.llm.functions import Procedure, frame_of
 from agent.llm.language import LanguageModel
 from agent.llm.offline import OfflineModel, Understood, understand
-from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
+from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE
 from agent.wording import say
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,6 @@ class _Way:
     since: int = 0
     notice: bool = False
     corrections: int = 0
-    reply: Reply | None = None
 
 
 class FirstAvailable:
@@ -46,10 +46,10 @@ class FirstAvailable:
         if work is None:
             work = turn.memo["understood"] = await in_database(understand)(turn)
             way.offline = settled(work, turn)
+            if not way.offline and (due := effects.due(work)):
+                return due
         if way.offline:
             return await self._behind(way, turn, speech)
-        if way.reply:
-            return effects.completed(work, turn, way.reply)
         while True:
             try:
                 said = await self._first.next(turn, speech, work.view.language)
@@ -66,16 +66,12 @@ class FirstAvailable:
                 way.corrections += 1
                 self._first.correct(turn, error.problems)
         turn.account.model = self._first.name
-        if isinstance(said, Frame):
-            turn.memo["understood"] = Understood(work.view, (said,), work.message, [])
+        if isinstance(said, Procedure):
+            frame = await in_database(frame_of)(said)
+            turn.memo["understood"] = Understood(work.view, (frame,), work.message, [])
             way.offline, way.since = True, len(turn.results)
             return await self._behind(way, turn, speech)
-        if not isinstance(said, Reply):
-            return said
-        if due := effects.due(work, turn):
-            way.reply = said
-            return due
-        return effects.completed(work, turn, said)
+        return effects.completed(work, turn, said) if isinstance(said, Reply) else said
 
     async def _fall(
         self, way: _Way, turn: Turn, speech: Speech, reason: str, *, notice: bool

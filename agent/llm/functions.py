@@ -5,10 +5,13 @@ fixed words, its checks and its confirmation card.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from agent.llm.base import ModelUnavailable, Step, Turn
 from agent.llm.offline.frames import Frame
+from agent.llm.offline.pointing import medications_of
+from agent.llm.offline.recognise import recognise
 from agent.llm.openai import Call
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
@@ -66,18 +69,32 @@ def functions_for(turn: Turn) -> list[dict[str, Any]]:
     return [*tools, _STORE, _PERSON, _REFILL if turn.identifier else _IDENTIFY]
 
 
-def procedure_of(calls: Sequence[Call]) -> Frame | None:
-    """The procedure among a model's calls, as what the offline model is to do; None when there is none."""
+@dataclass(frozen=True)
+class Procedure:
+    """What the offline model is to do in the language model's place: an intent, perhaps about a medicine by name."""
+
+    intent: str
+    medicine: str = ""
+
+
+def procedure_of(calls: Sequence[Call]) -> Procedure | None:
+    """The procedure among a model's calls; None when there is none."""
     for call in calls:
         if call.name == "offer_person":
-            return Frame("offer_person", 0.95)
+            return Procedure("offer_person")
         if call.name == "identify_customer":
-            wanted = "refill_status" if call.arguments.get("purpose") == "refill" else "prescriptions"
-            return Frame(wanted, 0.95)
+            return Procedure(
+                "refill_status" if call.arguments.get("purpose") == "refill" else "prescriptions"
+            )
         if call.name == "start_refill":
-            name = str(call.arguments.get("medication_name") or "")[:200]
-            return Frame("refill", 0.95, medicines=({"query": name},) if name else ())
+            return Procedure("refill", str(call.arguments.get("medication_name") or "")[:200])
     return None
+
+
+def frame_of(procedure: Procedure) -> Frame:
+    """The procedure with its medicine as our own reading finds it: one product, several to ask about, or none."""
+    named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
+    return Frame(procedure.intent, 0.95, medicines=medications_of(named)[:1])
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Final
 
 from django.conf import settings
@@ -10,8 +11,7 @@ from agent.database import in_database
 from agent.llm import prompt
 from agent.llm.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
 from agent.llm.budget import budget_check
-from agent.llm.functions import functions_for, procedure_of, steps_of
-from agent.llm.offline.frames import Frame
+from agent.llm.functions import Procedure, functions_for, procedure_of, steps_of
 from agent.llm.openai import Call, ChatCompletions, Usage
 from agent.llm.placeholders import Placeholders
 
@@ -37,7 +37,9 @@ class LanguageModel:
         self._completions = completions
         self.name = completions.model
 
-    async def next(self, turn: Turn, speech: Speech, language: Language) -> Sequence[Step] | Reply | Frame:
+    async def next(
+        self, turn: Turn, speech: Speech, language: Language
+    ) -> Sequence[Step] | Reply | Procedure:
         """Steps, an answer that was heard whole, or a procedure of ours. Raises ModelUnavailable and Withheld."""
         dialogue: _Dialogue | None = turn.memo.get("dialogue")
         if dialogue is None:
@@ -55,8 +57,8 @@ class LanguageModel:
             turn.account.tokens_out += usage.tokens_out
         if completion.calls:
             speech.restart()
-            if frame := procedure_of(completion.calls):
-                return frame
+            if procedure := procedure_of(completion.calls):
+                return procedure
             if len(turn.results) + len(completion.calls) > settings.CHAT_STEPS:
                 raise ModelUnavailable("too_many_calls")
             steps = steps_of(completion.calls)
@@ -121,11 +123,14 @@ def _opened(turn: Turn, language: Language) -> _Dialogue:
 
 
 def _tell_results(dialogue: _Dialogue, turn: Turn) -> None:
-    """Adds the results of the calls that were run since the model was last asked, each to its call."""
-    fresh = turn.results[dialogue.heard :]
-    for call, result in zip(dialogue.asked, fresh, strict=False):
+    """Adds the results that came since the model was last asked: each to its call, or as looked up by us."""
+    for call, result in zip_longest(dialogue.asked, turn.results[dialogue.heard :]):
         content = prompt.result_told(result, dialogue.hidden, dialogue.language)
-        dialogue.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+        if call:
+            dialogue.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+        else:
+            told = f"The system has already called {result.step.name}: {content}"
+            dialogue.messages.append({"role": "system", "content": told})
     dialogue.asked = []
     dialogue.heard = len(turn.results)
 
