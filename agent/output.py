@@ -10,11 +10,15 @@ from uuid import UUID
 
 from django.conf import settings
 
-from agent import policy
+from agent import claims, policy
 from agent.disclosure import facts_of
 from agent.grounding import Grounds
 from agent.llm.base import Reply, StepResult
 from agent.turns import Work
+
+NO_VERDICT: Final = (
+    "no_verdict"  # in a turn's memo: the question is one that nobody here answers by yes or no
+)
 
 _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("handoff.open", "refill.pass_on"): (
@@ -66,8 +70,24 @@ class OutputCheck:
 
     async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
         """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
-        found = policy.check_free(text, "en", quoted=quoted)
-        return [rule for rule in found if rule != "wrong_language"] + await self._numbers(text)
+        found = [rule for rule in policy.check_free(text, "en", quoted=quoted) if rule != "wrong_language"]
+        own = text
+        for quote in quoted:
+            own = own.replace(quote, " ")
+        if self._work.turn.memo.get(NO_VERDICT) and claims.is_verdict(own):
+            found.append("verdict")
+        if claims.contradicts_prescription(own, [bool(facts["rx"]) for facts in self._products()]):
+            found.append("contradiction")
+        return found + await self._numbers(claims.figures(text))
+
+    def _products(self) -> list[Mapping[str, Any]]:
+        """The products that were looked up in this turn."""
+        found = []
+        for result in self._results:
+            one = result.evidence.get("medication")
+            many = [*result.evidence.get("medications", ()), *result.evidence.get("equivalents", ())]
+            found += [facts for facts in (one, *many) if isinstance(facts, Mapping) and "rx" in facts]
+        return found
 
     async def _numbers(self, shown: str) -> list[str]:
         missing = self._grounds.missing(shown)

@@ -16,10 +16,12 @@ from agent.llm.functions import Procedure, frame_of
 from agent.llm.language import LanguageModel
 from agent.llm.offline import OfflineModel, Understood, understand
 from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE
+from agent.output import NO_VERDICT
 from agent.wording import say
 
 log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
+_NO_VERDICT: Final = frozenset({"interaction", "section", "health"})
 
 
 @dataclass
@@ -46,6 +48,7 @@ class FirstAvailable:
         if work is None:
             work = turn.memo["understood"] = await in_database(understand)(turn)
             way.offline = settled(work, turn)
+            turn.memo[NO_VERDICT] = any(frame.intent in _NO_VERDICT for frame in work.frames)
             if not way.offline and (due := effects.due(work)):
                 return due
         if way.offline:

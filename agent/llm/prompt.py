@@ -132,6 +132,8 @@ def _in_language(value: Any, language: str) -> Any:
 _CORRECTIONS: Final = {
     "number": "It had a number that no function result of this conversation has.",
     "no_tool": "It stated or left open what only a function can tell. Call the function.",
+    "verdict": "It answered a question about health by yes or no. Say only what a result or the leaflet says.",
+    "contradiction": "It said of a prescription what the results do not bear out.",
     "wrong_language": "It was in the wrong language.",
     "length": "It was too long. Answer in a few sentences.",
     "markup": "It had markup or a link. Write plain text.",

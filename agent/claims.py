@@ -1,0 +1,52 @@
+"""What a language model's sentence claims besides figures: numbers in words, a plain yes or no, what needs a prescription.
+
+Pure. A claim that the data do not bear is found by words alone; when in doubt the sentence is not shown.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+_NUMBER_WORDS: Final = {
+    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
+    "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100,
+    "שתיים": 2, "שניים": 2, "שתי": 2, "שלוש": 3, "שלושה": 3, "שלושת": 3, "ארבע": 4, "ארבעה": 4, "חמש": 5, "חמישה": 5,
+    "שש": 6, "שישה": 6, "שבע": 7, "שבעה": 7, "שמונה": 8, "תשע": 9, "תשעה": 9, "עשר": 10, "עשרה": 10, "עשרים": 20,
+    "שלושים": 30, "חמישים": 50, "מאה": 100,
+}  # fmt: skip
+_NUMBER_WORD: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_NUMBER_WORDS)})(?!\w)", re.IGNORECASE)
+_VERDICT: Final = re.compile(
+    r"^\W*(?:yes|yep|yeah|yup|no|nope|nah|sure|of course|absolutely|definitely|certainly|correct|right|exactly|indeed"
+    r"|go ahead|ok|okay|fine|never|always|כן|לא|בטח|ברור|בהחלט|ודאי|בוודאי|נכון|אין בעיה|אפשר|מותר|אסור|סבבה)"
+    r"(?=\W|$)",
+    re.IGNORECASE,
+)
+_FREE: Final = re.compile(
+    r"(?:\bno|\bwithout(?: a| any)?|(?:\bnot|n['’]t) (?:need|require)(?: a| any)?)\s+prescription"
+    r"|prescription(?: is|['’]s) not|prescription isn['’]t|over[ -]the[ -]counter|\bOTC\b"
+    r"|(?:ללא|בלי|אין צורך ב|לא צריך|לא נדרש|לא דורש\w*|אינו דורש|אינה דורשת)\s*מרשם",
+    re.IGNORECASE,
+)
+_NEEDED: Final = re.compile(
+    r"\b(?:requires?|needs?|need|with)\s+(?:a\s+)?(?:doctor['’]s\s+)?prescription\b|prescription(?: is)? (?:required|needed|necessary)"
+    r"|prescription[ -]only|\bRx\b|(?:נדרש|צריך|דורש\w*|מחייב\w*|טעונ\w*|חובת)\s+מרשם|במרשם בלבד",
+    re.IGNORECASE,
+)
+
+
+def figures(text: str) -> str:
+    """The text with the numbers that it spells as figures. "One" stays a word: it counts as often as it points."""
+    return _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
+
+
+def is_verdict(sentence: str) -> bool:
+    """Whether a sentence begins with yes or no, or as good as that."""
+    return bool(_VERDICT.match(sentence))
+
+
+def contradicts_prescription(sentence: str, required: Sequence[bool]) -> bool:
+    """Whether it says of prescriptions what none of the products looked up bears out."""
+    if not required:
+        return False
+    free, needed = bool(_FREE.search(sentence)), bool(_NEEDED.search(_FREE.sub(" ", sentence)))
+    return (free and all(required)) or (needed and not any(required))

@@ -1,0 +1,53 @@
+"""Claims without figures: numbers in words, yes and no, what needs a prescription."""
+
+import pytest
+
+from agent.claims import contradicts_prescription, figures, is_verdict
+
+
+def test_numbers_in_words_become_figures() -> None:
+    assert figures("You have two refills, and one of them …") == "You have 2 refills, and one of them …"
+    assert figures("נותרו שלושה ניפוקים, אחד פג") == "נותרו 3 ניפוקים, אחד פג"
+    assert figures("Often weighty, tense: no number") == "Often weighty, tense: no number"
+
+
+@pytest.mark.parametrize(
+    "text", ["Yes.", "Yes, that works", "no!", "Sure - ", "כן, אפשר", "לא.", "Absolutely"]
+)
+def test_a_plain_yes_or_no_is_a_verdict(text: str) -> None:
+    assert is_verdict(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yesterday it was there.",
+        "Nothing is listed.",
+        "According to the leaflet: no driving.",
+        "לאחר",
+        "Notes",
+    ],
+)
+def test_other_beginnings_are_none(text: str) -> None:
+    assert not is_verdict(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "required", "is_wrong"),
+    [
+        ("No prescription is needed.", [True], True),
+        ("It is available over the counter.", [True, True], True),
+        ("You don't need a prescription for it.", [True], True),
+        ("ניתן לקנות ללא מרשם.", [True], True),
+        ("It requires a prescription.", [False], True),
+        ("נדרש מרשם.", [False], True),
+        ("No prescription is needed.", [False], False),
+        ("It requires a prescription.", [True], False),
+        ("It does not require a prescription.", [False], False),
+        ("Advil needs no prescription, Warfarin requires a prescription.", [True, False], False),
+        ("Florentin has 3 packs.", [True], False),
+        ("No prescription is needed.", [], False),
+    ],
+)
+def test_what_needs_a_prescription(text: str, required: list[bool], is_wrong: bool) -> None:
+    assert contradicts_prescription(text, required) is is_wrong
