@@ -76,6 +76,18 @@ def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
             yield equivalents_part(view, medicine_of(result.evidence["medication"]), result)
 
 
+def looked_up(results: Sequence[StepResult]) -> set[int]:
+    """The ids of the medicines that these results are about."""
+    found: set[int] = set()
+    for result in results:
+        evidence = result.evidence
+        one, many = evidence.get("medication"), evidence.get("medications") or ()
+        rows = [*([one] if isinstance(one, Mapping) else []), *(() if isinstance(many, Mapping) else many)]
+        found |= {int(row["id"]) for row in rows} | {int(pk) for pk in many if isinstance(many, Mapping)}
+        found |= {int(row["med_id"]) for row in evidence.get("prescriptions", ())}
+    return found
+
+
 def _talked_about(results: Sequence[StepResult]) -> dict[str, Any]:
     """The medicines that were looked up, and the products that were listed."""
     found = [

@@ -31,9 +31,8 @@ def configured() -> Model:
         model=settings.OPENAI_MODEL,
         breaker=breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
         first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,
-        whole=settings.OPENAI_TIMEOUT,
     )
-    return FirstAvailable(LanguageModel(completions), OfflineModel())
+    return FirstAvailable(LanguageModel(completions, settings.OPENAI_TIMEOUT), OfflineModel())
 
 
 @lru_cache(maxsize=8)

@@ -56,7 +56,7 @@ class FirstAvailable:
         while True:
             try:
                 said = await self._first.next(turn, speech, work.view.language)
-                if isinstance(said, Reply) and not turn.results and _needs_tool(work):
+                if isinstance(said, Reply) and _left_out(work, turn):
                     raise Withheld(["no_tool"])
                 break
             except ModelUnavailable as error:
@@ -110,6 +110,8 @@ def settled(work: Understood, turn: Turn) -> bool:
     return any(len(medicine.candidates) != 1 for medicine in named)
 
 
-def _needs_tool(work: Understood) -> bool:
-    """Whether the message surely asks for what only a tool knows."""
-    return any(frame.intent in NEEDS_TOOL and frame.confidence >= SURE for frame in work.frames)
+def _left_out(work: Understood, turn: Turn) -> bool:
+    """Whether the message surely asks for what only a tool knows, and it was not looked up: of all or of one medicine."""
+    asked = [frame for frame in work.frames if frame.intent in NEEDS_TOOL and frame.confidence >= SURE]
+    named = {one["id"] for frame in asked if not frame.assumed for one in frame.medicines if "id" in one}
+    return bool(asked) and (not turn.results or not named <= effects.looked_up(turn.results))

@@ -1,5 +1,6 @@
 """A language model as a model of the loop: what it is told, and what its answer means."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -28,13 +29,14 @@ class _Dialogue:
     messages: list[prompt.Message]
     asked: list[Call] = field(default_factory=list)  # whose results have not been told yet
     heard: int = 0  # results that the model knows
+    until: float = 0.0  # the event loop's time by which the turn must have its answer
 
 
 class LanguageModel:
-    """Asks a language model. It never writes anything: see `functions`."""
+    """Asks a language model, for so many seconds in a turn. It never writes anything: see `functions`."""
 
-    def __init__(self, completions: ChatCompletions) -> None:
-        self._completions = completions
+    def __init__(self, completions: ChatCompletions, seconds: float) -> None:
+        self._completions, self._seconds = completions, seconds
         self.name = completions.model
 
     async def next(
@@ -44,13 +46,14 @@ class LanguageModel:
         dialogue: _Dialogue | None = turn.memo.get("dialogue")
         if dialogue is None:
             dialogue = turn.memo["dialogue"] = await in_database(_opened)(turn, language)
+            dialogue.until = asyncio.get_running_loop().time() + self._seconds
             turn.account.prompt = prompt.version()
         _tell_results(dialogue, turn)
         text = _Text(dialogue.hidden, speech.hear)
         usage = Usage()
         try:
             completion = await self._completions.complete(
-                dialogue.messages, functions_for(turn), usage, text.hear
+                dialogue.messages, functions_for(turn), usage, text.hear, dialogue.until
             )
         finally:
             turn.account.tokens_in += usage.tokens_in

@@ -16,6 +16,7 @@ import httpx2
 import openai
 
 from agent.llm.base import ModelUnavailable, Withheld
+from agent.llm.tracing import chat_span
 from pharmacy_site.lib.breaker import Breaker
 
 log = logging.getLogger(__name__)
@@ -72,16 +73,14 @@ class _Parts:
 class ChatCompletions:
     """A model behind an OpenAI-compatible address.
 
-    `first_token` and `whole` are seconds: until anything comes (and between any two pieces), and for one answer with its
-    retry.
+    `first_token` are the seconds until anything comes, and between any two pieces.
     """
 
     def __init__(
-        self, client: openai.AsyncOpenAI, *, model: str, breaker: Breaker, first_token: float, whole: float
+        self, client: openai.AsyncOpenAI, *, model: str, breaker: Breaker, first_token: float
     ) -> None:
         self.model = model
-        self._client, self._breaker = client, breaker
-        self._first_token, self._whole = first_token, whole
+        self._client, self._breaker, self._first_token = client, breaker, first_token
 
     async def complete(
         self,
@@ -89,8 +88,12 @@ class ChatCompletions:
         functions: Sequence[Mapping[str, Any]],
         usage: Usage,
         hear: Callable[[str], Awaitable[None]],
+        until: float,
     ) -> Completion:
-        """Asks for one answer; `hear` gets its text as it comes, `usage` what it cost. Raises ModelUnavailable."""
+        """Asks for one answer; `hear` gets its text as it comes, `usage` what it cost.
+
+        `until` is the time of the event loop by which it must be whole. Raises ModelUnavailable.
+        """
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
         request = {
@@ -101,31 +104,35 @@ class ChatCompletions:
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
             **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
         }
-        spent = Usage(tokens_in=len(str(messages)) // _CHARACTERS_PER_TOKEN)
         parts = _Parts()
-        try:
-            completion = await self._asked(request, parts, hear)
-        except ModelUnavailable as error:
-            self._breaker.failed()
-            log.warning("model %s unavailable: %s", self.model, error.reason)
-            raise
-        except Withheld:
-            self._breaker.succeeded()
-            raise
-        else:
-            self._breaker.succeeded()
-            return completion
-        finally:
-            spent.tokens_out = parts.size // _CHARACTERS_PER_TOKEN
-            usage.add(parts.usage or spent)
+        with chat_span(self.model) as seen:
+            try:
+                completion = await self._asked(request, parts, hear, until)
+            except ModelUnavailable as error:
+                self._breaker.failed()
+                log.warning("model %s unavailable: %s", self.model, error.reason)
+                raise
+            except Withheld:
+                self._breaker.succeeded()
+                raise
+            else:
+                self._breaker.succeeded()
+                return completion
+            finally:
+                spent = parts.usage or _guessed(messages, parts)
+                usage.add(spent)
+                seen |= {
+                    "gen_ai.usage.input_tokens": spent.tokens_in,
+                    "gen_ai.usage.output_tokens": spent.tokens_out,
+                }
 
     async def _asked(
-        self, request: dict[str, Any], parts: _Parts, hear: Callable[[str], Awaitable[None]]
+        self, request: dict[str, Any], parts: _Parts, hear: Callable[[str], Awaitable[None]], until: float
     ) -> Completion:
         """One request, and once more when the server was only busy."""
         first_by = asyncio.get_running_loop().time() + self._first_token
         try:
-            async with asyncio.timeout(self._whole):
+            async with asyncio.timeout_at(until):
                 for is_last in (False, True):
                     try:
                         return await self._streamed(request, parts, hear, first_by)
@@ -198,6 +205,11 @@ def _taken(chunk: dict[str, Any], parts: _Parts) -> str | None:
     if text:
         parts.text.append(text)
     return text if text or delta.get("tool_calls") else None
+
+
+def _guessed(messages: Sequence[Mapping[str, Any]], parts: _Parts) -> Usage:
+    """What a request cost whose server did not say, or did not come to it."""
+    return Usage(len(str(messages)) // _CHARACTERS_PER_TOKEN, parts.size // _CHARACTERS_PER_TOKEN)
 
 
 def _whole(parts: _Parts) -> Completion:
