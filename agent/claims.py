@@ -16,9 +16,9 @@ _NUMBER_WORDS: Final = {
 }  # fmt: skip
 _NUMBER_WORD: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_NUMBER_WORDS)})(?!\w)", re.IGNORECASE)
 _VERDICT: Final = re.compile(
-    r"^\W*(?:yes|yep|yeah|yup|no|nope|nah|sure|of course|absolutely|definitely|certainly|correct|right|exactly|indeed"
-    r"|go ahead|ok|okay|fine|never|always|כן|לא|בטח|ברור|בהחלט|ודאי|בוודאי|נכון|אין בעיה|אפשר|מותר|אסור|סבבה)"
-    r"(?=\W|$)",
+    r"^\W*(?:(?:yes|yep|yeah|yup|nope|sure|of course|absolutely|definitely|certainly|indeed|go ahead|no (?:problem|issue|risk)s?"
+    r"|כן|בטח|ברור ש|בהחלט|ודאי|בוודאי|אין בעיה|מותר|אסור|סבבה)(?=\W|$)"
+    r"|(?:no|nah|correct|right|exactly|ok|okay|fine|never|always|לא|נכון|אפשר|ברור)\s*(?:[,.!;:–—-]|$))",
     re.IGNORECASE,
 )
 _FREE: Final = re.compile(

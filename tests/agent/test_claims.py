@@ -21,6 +21,8 @@ def test_a_plain_yes_or_no_is_a_verdict(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "No prescription is needed.",
+        "לא נדרש מרשם.",
         "Yesterday it was there.",
         "Nothing is listed.",
         "According to the leaflet: no driving.",
