@@ -18,6 +18,8 @@ from agent.speech import leaflet_texts
 from pharmacy_site.lib.text import compact
 
 _CHECK: Final = "interaction_check"
+_SHORTEST_SENTENCE: Final = 30
+_ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
 
 
@@ -26,9 +28,11 @@ def due(work: Understood, turn: Turn) -> list[Step]:
     ids = asked_together(work)
     if len(ids) < 2:
         return []
+    wanted = {str(pk) for pk in ids}
     for result in turn.results:
-        told = {str(pk).removeprefix("med-") for pk in result.step.arguments.get("med_ids", ())}
-        if result.step.name == _CHECK and {str(pk) for pk in ids} <= told:
+        told = _checked(result)
+        # A check that failed counts for its very medicines: one id more would hide what the others have on file.
+        if (told >= wanted) if result.ok else (told == wanted):
             return []
     return [Step(_CHECK, {"med_ids": [str(pk) for pk in ids], "language": work.view.language})]
 
@@ -47,8 +51,8 @@ def asked_together(work: Understood) -> list[int]:
 def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
     """A language model's answer with what the results oblige us to say and show."""
     view = replace(work.view, turn=turn)
-    parts = [Part(reply.text, state=_talked_about(turn.results))]
-    parts += [part for part in _obliged(view, turn.results) if part.text not in reply.text]
+    obliged = list(_obliged(view, turn.results))
+    parts = [Part(_own_words(reply.text, obliged), state=_talked_about(turn.results)), *obliged]
     if name := _unnamed(view, work, turn.results, reply.text):
         parts[0].text = f"{parts[0].text}\n\n{view.say('about_medicine', name=name)}"
     parts[0].cards = list(_cards(view, turn.results))
@@ -58,9 +62,31 @@ def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
     return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(turn.results)])
 
 
+def _own_words(text: str, obliged: Sequence[Part]) -> str:
+    """An answer without its copies of our sentences: a model may quote them in words that take them back."""
+    for line in (
+        line for part in obliged for line in part.text.splitlines() if len(line) > _SHORTEST_SENTENCE
+    ):
+        text = text.replace(line, "").replace(line.translate(_ISOLATES), "")
+    return text.strip()
+
+
+def _checked(result: StepResult) -> set[str]:
+    """The ids that an interaction check looked at; none for other calls and for a call that was refused."""
+    if result.step.name != _CHECK or result.code == "invalid":
+        return set()
+    return {str(pk).removeprefix("med-") for pk in result.step.arguments["med_ids"]}
+
+
+def _is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
+    """Whether another check says all that this one says."""
+    told = _checked(result)
+    return any(other.ok and (_checked(other) > told or not result.ok) for other in results if _checked(other))
+
+
 def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
     for result in results:
-        if result.step.name == _CHECK and result.code != "invalid":
+        if _checked(result) and not _is_repeated(result, results):
             names = result.evidence.get("medications", {})
             yield pairs_part(view, [{"id": int(pk), **label} for pk, label in names.items()], result)
         if result.step.name == "inventory_find_equivalent" and "medication" in result.evidence:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from django.conf import settings
+
 from agent import effects
 from agent.database import in_database
 from agent.llm.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
@@ -67,10 +69,14 @@ class FirstAvailable:
                 self._first.correct(turn, error.problems)
         turn.account.model = self._first.name
         if isinstance(said, Frame):
+            if effects.due(work, turn):  # the warning comes before any procedure
+                return await self._fall(way, turn, speech, "procedure", notice=False)
             turn.memo["understood"] = Understood(work.view, (said,), work.message, [])
             way.offline, way.since = True, len(turn.results)
             return await self._behind(way, turn, speech)
         if not isinstance(said, Reply):
+            if len(turn.results) + len(said) + len(effects.due(work, turn)) > settings.CHAT_STEPS:
+                return await self._fall(way, turn, speech, "too_many_calls", notice=False)
             return said
         if due := effects.due(work, turn):
             way.reply = said
