@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from agent.llm.base import ModelUnavailable, Step, Turn
-from agent.llm.offline.frames import Frame
+from agent.llm.offline.frames import Frame, Medication
+from agent.llm.offline.recognise import recognise
 from agent.llm.openai import Call
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
@@ -76,8 +77,16 @@ def procedure_of(calls: Sequence[Call]) -> Frame | None:
             return Frame(wanted, 0.95)
         if call.name == "start_refill":
             name = str(call.arguments.get("medication_name") or "")[:200]
-            return Frame("refill", 0.95, medicines=({"query": name},) if name else ())
+            return Frame("refill", 0.95, medicines=_known(name))
     return None
+
+
+def _known(name: str) -> tuple[Medication, ...]:
+    """The one product of a name; none when it is not certain, so that the customer is asked and reads no model's words."""
+    named = [medicine for clause in recognise(name).clauses for medicine in clause.medicines]
+    if len(named) != 1 or len(named[0].candidates) != 1 or "id" not in named[0].candidates[0]:
+        return ()
+    return (named[0].candidates[0],)
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:
