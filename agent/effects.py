@@ -18,6 +18,8 @@ from agent.speech import leaflet_texts
 from pharmacy_site.lib.text import compact
 
 _CHECK: Final = "interaction_check"
+_SHORTEST_SENTENCE: Final = 30
+_ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
 
 
@@ -43,8 +45,8 @@ def asked_together(work: Understood) -> list[int]:
 def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
     """A language model's answer with what the results oblige us to say and show."""
     view = replace(work.view, turn=turn)
-    parts = [Part(reply.text, state=_talked_about(turn.results))]
-    parts += [part for part in _obliged(view, turn.results) if part.text not in reply.text]
+    obliged = list(_obliged(view, turn.results))
+    parts = [Part(_own_words(reply.text, obliged), state=_talked_about(turn.results)), *obliged]
     if name := _unnamed(view, work, turn.results, reply.text):
         parts[0].text = f"{parts[0].text}\n\n{view.say('about_medicine', name=name)}"
     parts[0].cards = list(_cards(view, turn.results))
@@ -67,9 +69,31 @@ def _chips(view: View, results: Sequence[StepResult], state: Mapping[str, Any]) 
     return chips
 
 
+def _own_words(text: str, obliged: Sequence[Part]) -> str:
+    """An answer without its copies of our sentences: a model may quote them in words that take them back."""
+    for line in (
+        line for part in obliged for line in part.text.splitlines() if len(line) > _SHORTEST_SENTENCE
+    ):
+        text = text.replace(line, "").replace(line.translate(_ISOLATES), "")
+    return text.strip()
+
+
+def _checked(result: StepResult) -> set[str]:
+    """The ids that an interaction check looked at; none for other calls and for a call that was refused."""
+    if result.step.name != _CHECK or result.code == "invalid":
+        return set()
+    return {str(pk).removeprefix("med-") for pk in result.step.arguments["med_ids"]}
+
+
+def _is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
+    """Whether another check says all that this one says."""
+    told = _checked(result)
+    return any(other.ok and (_checked(other) > told or not result.ok) for other in results if _checked(other))
+
+
 def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
     for result in results:
-        if result.step.name == _CHECK and result.code != "invalid":
+        if _checked(result) and not _is_repeated(result, results):
             names = result.evidence.get("medications", {})
             yield pairs_part(view, [{"id": int(pk), **label} for pk, label in names.items()], result)
         if result.step.name == "inventory_find_equivalent" and "medication" in result.evidence:

@@ -70,6 +70,8 @@ class FirstAvailable:
                 self._first.correct(turn, error.problems)
         turn.account.model = self._first.name
         if isinstance(said, Procedure):
+            if effects.due(work):  # two medicines in one message: our own plans say what they must
+                return await self._fall(way, turn, speech, "procedure", notice=False)
             frame = await in_database(frame_of)(said)
             turn.memo["understood"] = Understood(work.view, (frame,), work.message, [])
             way.offline, way.since = True, len(turn.results)

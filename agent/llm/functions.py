@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from agent.llm.base import ModelUnavailable, Step, Turn
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.pointing import medications_of
 from agent.llm.offline.recognise import recognise
 from agent.llm.openai import Call
 from agent.tools.registry import TOOLS
@@ -92,9 +91,11 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
 
 
 def frame_of(procedure: Procedure) -> Frame:
-    """The procedure with its medicine as our own reading finds it: one product, several to ask about, or none."""
+    """The procedure with the one product of its name; with none when it is not certain: then the customer is asked, and
+    reads no model's words."""
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
-    return Frame(procedure.intent, 0.95, medicines=medications_of(named)[:1])
+    certain = len(named) == 1 and len(named[0].candidates) == 1
+    return Frame(procedure.intent, 0.95, medicines=named[0].candidates if certain else ())
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:

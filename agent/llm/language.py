@@ -15,6 +15,7 @@ from agent.llm.budget import budget_check
 from agent.llm.functions import Procedure, functions_for, procedure_of, steps_of
 from agent.llm.openai import Call, ChatCompletions, Usage
 from agent.llm.placeholders import Placeholders
+from pharmacy_site.lib.text import is_invisible
 
 _LONGEST_PLACEHOLDER: Final = 24
 _EMPHASIS: Final = str.maketrans("", "", "*`")
@@ -93,7 +94,7 @@ class _Text:
 
     async def hear(self, piece: str) -> None:
         """Takes a piece; what may be the beginning of a placeholder waits."""
-        self._held += piece
+        self._held += "".join(char for char in piece if char in "\n " or not is_invisible(char))
         begun = self._held.rfind("[", max(0, len(self._held) - _LONGEST_PLACEHOLDER))
         if begun > 0 and self._held[begun - 1] == "[":
             begun -= 1

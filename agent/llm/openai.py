@@ -9,7 +9,7 @@ import json
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import httpx2
@@ -26,6 +26,7 @@ _RETRY_WAIT: Final = (0.2, 0.8)  # seconds, a random point between
 _LONGEST_RETRY_AFTER: Final = 2.0
 _CHARACTERS_PER_TOKEN: Final = 3  # a low guess for servers that report no usage: rather too many than too few
 _FIRST_RETRYABLE: Final = 500
+_MOST_TOLD_TOKENS: Final = 10_000_000  # no request takes more; what a server tells beyond is no count
 
 
 @dataclass
@@ -145,7 +146,13 @@ class ChatCompletions:
             raise ModelUnavailable("timeout") from None
         except (httpx2.HTTPError, openai.OpenAIError):
             raise ModelUnavailable("cut") from None
-        except (ValueError, TypeError, KeyError, AttributeError, IndexError):  # not the shape of an answer
+        except (
+            ValueError,
+            TypeError,
+            LookupError,
+            AttributeError,
+            RecursionError,
+        ):  # not the shape of an answer
             raise ModelUnavailable("malformed") from None
         raise AssertionError
 
@@ -181,7 +188,9 @@ class ChatCompletions:
 def _taken(chunk: dict[str, Any], parts: _Parts) -> str | None:
     """Keeps what a chunk brings; returns its text, "" for a piece of a call, None when it brings nothing."""
     if used := chunk.get("usage"):
-        parts.usage = Usage(int(used["prompt_tokens"]), int(used["completion_tokens"]))
+        told_in, told_out = int(used["prompt_tokens"]), int(used["completion_tokens"])
+        if min(told_in, told_out) >= 0 and max(told_in, told_out) <= _MOST_TOLD_TOKENS:
+            parts.usage = Usage(told_in, told_out)  # else nobody's count: ours stands
     if chunk.get("error"):
         raise ModelUnavailable("overloaded")
     if not chunk["choices"]:
@@ -219,9 +228,14 @@ def _whole(parts: _Parts) -> Completion:
     for place in sorted(parts.calls):
         told = parts.calls[place]
         arguments = json.loads(told["arguments"] or "{}")
-        if not isinstance(arguments, dict) or not told["name"]:
+        unwritable = (
+            b"\\u0000" in json.dumps(arguments, ensure_ascii=False).encode()
+        )  # nor are lone surrogates
+        if not isinstance(arguments, dict) or not told["name"] or unwritable:
             raise ModelUnavailable("malformed")
         calls.append(Call(told["id"] or f"call_{place}", told["name"], arguments))
+    if len({call.id for call in calls}) < len(calls):
+        calls = [replace(call, id=f"call_{place}") for place, call in enumerate(calls)]
     return Completion("".join(parts.text), tuple(calls), parts.finish == "length")
 
 
