@@ -7,8 +7,10 @@ than none.
 
 from typing import Any, TypeVar
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models.expressions import Combinable
 from django.utils.translation import gettext_lazy as _
 
 from pharmacy_site.lib.text import clean
@@ -18,6 +20,12 @@ _Read = TypeVar("_Read", covariant=True)
 
 LONGEST_NAME = 120
 LONGEST_TEXT = 2_000
+
+
+class _CleanInput(forms.CharField):
+    def to_python(self, value: Any) -> Any:
+        text = super().to_python(value)
+        return clean(text) if isinstance(text, str) and text else text
 
 
 class _Clean(models.Field[_Given, _Read]):
@@ -31,6 +39,10 @@ class _Clean(models.Field[_Given, _Read]):
         """Return Django's own field: nothing here changes a table."""
         name, _path, args, kwargs = super().deconstruct()
         return name, f"django.db.models.{self._column()}", args, kwargs
+
+    def formfield(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a form's field that cleans before it counts the characters."""
+        return super().formfield(*args, **{"max_length": self.longest, "form_class": _CleanInput, **kwargs})
 
     def to_python(self, value: Any) -> Any:
         """Return the text cleaned, as forms and fixtures take it."""
@@ -64,12 +76,16 @@ class _Clean(models.Field[_Given, _Read]):
             raise ValidationError(
                 _("%(name)s is longer than %(most)d characters."),
                 code="max_length",
-                params={"name": self.name, "most": self.longest},
+                params={"name": self.verbose_name, "most": self.longest},
             )
 
 
-class CleanLine(_Clean, models.CharField[_Given, _Read]):
+class CleanLine(_Clean[_Given, _Read], models.CharField[_Given, _Read]):
     """One line of clean text."""
+
+    _pyi_private_set_type: str | Combinable  # for the type checker, as Django's own columns say it
+    _pyi_private_get_type: str
+    _pyi_lookup_exact_type: str
 
     def _column(self) -> str:
         return "CharField"
@@ -78,8 +94,12 @@ class CleanLine(_Clean, models.CharField[_Given, _Read]):
         return clean(value).replace("\n", " ") if isinstance(value, str) else value
 
 
-class CleanText(_Clean, models.TextField[_Given, _Read]):
+class CleanText(_Clean[_Given, _Read], models.TextField[_Given, _Read]):
     """Clean text of several lines."""
+
+    _pyi_private_set_type: str | Combinable  # for the type checker, as Django's own columns say it
+    _pyi_private_get_type: str
+    _pyi_lookup_exact_type: str
 
     def _column(self) -> str:
         return "TextField"
