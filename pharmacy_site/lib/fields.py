@@ -1,10 +1,11 @@
-"""Columns for text that people and files bring and that customers and models read: clean, however it is written.
+"""Columns for text that people and files bring and that customers and models read: clean, however it got there.
 
 To the database, and so to migrations, they are Django's own columns. What shows nothing is taken out wherever a text
 comes in (forms, imports, fixtures); a text that is too long is refused and never cut, because half a warning is worse
 than none.
 """
 
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from django import forms
@@ -20,6 +21,9 @@ _Read = TypeVar("_Read", covariant=True)
 
 LONGEST_NAME = 120
 LONGEST_TEXT = 2_000
+
+
+_clean_remembered = lru_cache(maxsize=4096)(clean)  # the same names are read again and again
 
 
 class _CleanInput(forms.CharField):
@@ -61,6 +65,12 @@ class _Clean(models.Field[_Given, _Read]):
             # Not setattr: a translated field's would write it into the active language as well.
             model_instance.__dict__[self.attname] = value
         return value
+
+    def from_db_value(self, value: str | None, *_: Any) -> str | None:
+        """Return the text cleaned: a row may have been written past this code."""
+        if value is None or (value.isascii() and value.isprintable()):
+            return value
+        return _clean_remembered(value)
 
     def get_prep_value(self, value: Any) -> Any:
         return self._cleaned(super().get_prep_value(value))
