@@ -109,6 +109,8 @@ def product_read(values: Mapping[str, str]) -> Product:
         wrong.append(f"ingredients: {len(raw)} of them, but {len(canonical)} canonical names")
     if strengths and len(strengths) != len(canonical):
         wrong.append(f"strengths: {len(strengths)} of them for {len(canonical)} ingredients")
+    if any(len(text) > PART_LENGTH for text in strengths):
+        wrong.append(f"strengths: one longer than {PART_LENGTH} characters")
     if any(len(name) > INGREDIENT_LENGTH for name in (*canonical, *raw)):
         wrong.append(f"ingredients: a name longer than {INGREDIENT_LENGTH} characters")
     form, release = form_read(cell["forms"], cell["routes"], cell["brand_name"])
@@ -186,7 +188,7 @@ def strength_read(text: str, form: str, ingredient: str) -> Part:
     """Return one ingredient's strength: "250 MG/5 N" of a syrup is 250 mg/5 mL, of a tablet 250 mg."""
     match = _STRENGTH.fullmatch(text)
     if not match:
-        return Part(ingredient, clean(text.lower(), PART_LENGTH), None, "")
+        return Part(ingredient, text.lower(), None, "")
     amount, per = Decimal(match["amount"]), match["per"]
     unit = tables.UNIT_NAMES.get(match["unit"].upper(), match["unit"])
     shown = f"{amount_text(amount)}{'' if unit == '%' else ' '}{unit}"

@@ -20,6 +20,7 @@ from inventory.import_reading import (
 )
 from inventory.interactions import LEVEL_ORDER
 from inventory.models import Interaction
+from pharmacy_site.lib.fields import LONGEST_TEXT
 from pharmacy_site.lib.text import clean
 
 COLUMNS: Final = ("drug_a", "drug_b", "level", "sources", "message")
@@ -27,7 +28,6 @@ COLUMNS: Final = ("drug_a", "drug_b", "level", "sources", "message")
 _BATCH: Final = 500
 _WRITTEN: Final = 5_000
 _SOURCES_LENGTH: Final = 200
-_TEXT_LENGTH: Final = 2_000
 
 
 def interactions_import(path: Path, *, dry_run: bool = False, progress: Progress = quiet) -> ImportReport:
@@ -81,6 +81,9 @@ def _check(file: RowFile, progress: Progress) -> set[str]:
             yield "drug_a and drug_b are the same"
         if _level(row) not in Interaction.Level.values:
             yield f"level: neither avoid nor caution: {_level(row)[:20]!r}"
+        for column, longest in (("message", LONGEST_TEXT), ("sources", _SOURCES_LENGTH)):
+            if len(clean(row.values[column])) > longest:
+                yield f"{column}: longer than {longest} characters"
         names.update((a, b))
 
     rows_check(file, check, progress)
@@ -102,8 +105,8 @@ def _worsened(
     elif LEVEL_ORDER[level] <= LEVEL_ORDER[pair.level]:
         return None
     pair.level = level
-    pair.source_text = clean(row.values["message"], _TEXT_LENGTH)
-    pair.sources = clean(row.values["sources"], _SOURCES_LENGTH)
+    pair.source_text = clean(row.values["message"])
+    pair.sources = _name(row, "sources")
     return key
 
 

@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from pharmacy_site.lib.fields import LONGEST_NAME, LONGEST_TEXT, CleanLine, CleanText
 from pharmacy_site.lib.text import compact, ltr
 
 NAME_LENGTH = 200
@@ -27,7 +28,7 @@ class Category(models.Model):
     name_he: str | None
 
     slug = models.SlugField(_("slug"), unique=True)
-    name = models.CharField(_("name"), max_length=NAME_LENGTH)
+    name = CleanLine(_("name"), max_length=NAME_LENGTH, longest=LONGEST_NAME)
     atc_prefixes = models.JSONField(
         _("ATC codes"),
         default=list,
@@ -50,7 +51,7 @@ class CategoryAlias(models.Model):
     category = models.ForeignKey(
         Category, on_delete=models.CASCADE, related_name="aliases", verbose_name=_("category")
     )
-    text = models.CharField(_("as people write it"), max_length=NAME_LENGTH)
+    text = CleanLine(_("as people write it"), max_length=NAME_LENGTH, longest=LONGEST_NAME)
     folded = models.CharField(_("folded"), max_length=FOLDED_LENGTH, editable=False)
 
     class Meta:
@@ -77,11 +78,11 @@ class Ingredient(models.Model):
     display_en: str
     display_he: str | None
 
-    key = models.CharField(
+    key = CleanLine(
         _("key"), max_length=NAME_LENGTH, unique=True, help_text=_("Canonical English name in lower case.")
     )
-    name = models.CharField(_("name"), max_length=NAME_LENGTH)
-    display = models.CharField(
+    name = CleanLine(_("name"), max_length=NAME_LENGTH)
+    display = CleanLine(
         _("shown as"),
         max_length=NAME_LENGTH,
         blank=True,
@@ -114,7 +115,7 @@ class IngredientAlias(models.Model):
     ingredient = models.ForeignKey(
         Ingredient, on_delete=models.CASCADE, related_name="aliases", verbose_name=_("ingredient")
     )
-    text = models.CharField(_("as people write it"), max_length=NAME_LENGTH)
+    text = CleanLine(_("as people write it"), max_length=NAME_LENGTH)
     folded = models.CharField(_("folded"), max_length=FOLDED_LENGTH, unique=True, editable=False)
 
     class Meta:
@@ -160,17 +161,15 @@ class Medication(models.Model):
     generic_name_en: str
     generic_name_he: str | None
 
-    name = models.CharField(_("name"), max_length=NAME_LENGTH)
-    generic_name = models.CharField(_("generic name"), max_length=NAME_LENGTH, blank=True)
-    form = models.CharField(
-        _("form"), max_length=60, help_text=_("One English word: tablet, capsule, syrup.")
-    )
+    name = CleanLine(_("name"), max_length=NAME_LENGTH, longest=LONGEST_NAME)
+    generic_name = CleanLine(_("generic name"), max_length=NAME_LENGTH, blank=True)
+    form = CleanLine(_("form"), max_length=60, help_text=_("One English word: tablet, capsule, syrup."))
     release = models.CharField(
         _("release"), max_length=10, choices=Release.choices, default=Release.IMMEDIATE
     )
-    strength = models.CharField(_("strength"), max_length=200, blank=True, help_text=_("As shown: 20 mg."))
+    strength = CleanLine(_("strength"), max_length=200, blank=True, help_text=_("As shown: 20 mg."))
     pack_size = models.PositiveIntegerField(_("pack size"), null=True, blank=True)
-    pack_unit = models.CharField(_("pack unit"), max_length=30, blank=True)
+    pack_unit = CleanLine(_("pack unit"), max_length=30, blank=True)
     category = models.ForeignKey(
         Category,
         on_delete=models.SET_NULL,
@@ -194,7 +193,7 @@ class Medication(models.Model):
         blank=True,
         validators=[MinValueValidator(Decimal(0))],
     )
-    external_id = models.CharField(
+    external_id = CleanLine(
         _("external number"),
         max_length=40,
         unique=True,
@@ -202,7 +201,7 @@ class Medication(models.Model):
         blank=True,
         help_text=_("DIN or the like."),
     )
-    company = models.CharField(_("company"), max_length=120, blank=True)
+    company = CleanLine(_("company"), max_length=120, blank=True)
     is_active = models.BooleanField(_("active"), default=True)
 
     ingredients: models.ManyToManyField[Ingredient, "MedicationIngredient"] = models.ManyToManyField(
@@ -233,9 +232,9 @@ class MedicationIngredient(models.Model):
     ingredient = models.ForeignKey(
         Ingredient, on_delete=models.PROTECT, related_name="contents", verbose_name=_("ingredient")
     )
-    strength = models.CharField(_("strength"), max_length=80, blank=True)
+    strength = CleanLine(_("strength"), max_length=80, blank=True)
     amount = models.DecimalField(_("amount"), max_digits=18, decimal_places=6, null=True, blank=True)
-    unit = models.CharField(_("unit"), max_length=30, blank=True)
+    unit = CleanLine(_("unit"), max_length=30, blank=True)
     position = models.PositiveSmallIntegerField(_("position"), default=0)
 
     class Meta:
@@ -256,7 +255,7 @@ class MedicationAlias(models.Model):
     medication = models.ForeignKey(
         Medication, on_delete=models.CASCADE, related_name="aliases", verbose_name=_("medication")
     )
-    text = models.CharField(_("as people write it"), max_length=NAME_LENGTH)
+    text = CleanLine(_("as people write it"), max_length=NAME_LENGTH, longest=LONGEST_NAME)
     language = models.CharField(_("language"), max_length=2, blank=True)
 
     class Meta:
@@ -296,8 +295,8 @@ class LeafletSection(models.Model):
         Medication, on_delete=models.CASCADE, related_name="leaflet", verbose_name=_("medication")
     )
     kind = models.CharField(_("subject"), max_length=20, choices=Kind.choices)
-    text = models.TextField(_("text"))
-    source = models.CharField(_("source"), max_length=200, blank=True)
+    text = CleanText(_("text"), longest=LONGEST_TEXT)
+    source = CleanLine(_("source"), max_length=200, blank=True)
     updated_on = models.DateField(_("as of"), null=True, blank=True)
 
     class Meta:
@@ -377,7 +376,7 @@ class StockMove(models.Model):
     quantity_after = models.PositiveIntegerField(_("packs afterwards"))
     reason = models.CharField(_("reason"), max_length=20, choices=Reason.choices)
     actor = models.CharField(_("by"), max_length=150, help_text=_("A user's name, or “system:import”."))
-    note = models.CharField(_("note"), max_length=300, blank=True)
+    note = CleanLine(_("note"), max_length=300, blank=True)
     at = models.DateTimeField(_("at"), auto_now_add=True)
 
     class Meta:
@@ -406,10 +405,13 @@ class Interaction(models.Model):
         verbose_name=_("other ingredient"),
     )
     level = models.CharField(_("level"), max_length=10, choices=Level.choices)
-    source_text = models.TextField(
-        _("text of the source"), blank=True, help_text=_("For staff, never shown to customers.")
+    source_text = CleanText(
+        _("text of the source"),
+        blank=True,
+        longest=LONGEST_TEXT,
+        help_text=_("For staff, never shown to customers."),
     )
-    sources = models.CharField(_("sources"), max_length=200, blank=True)
+    sources = CleanLine(_("sources"), max_length=200, blank=True)
 
     class Meta:
         verbose_name = _("interaction")

@@ -11,6 +11,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from inventory.models import Ingredient, Medication
+from pharmacy_site.lib.fields import LONGEST_NAME, CleanLine
 from prescriptions.contacts import phone_parse
 
 LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
@@ -30,7 +31,7 @@ class Patient(models.Model):
     mrn = models.CharField(
         _("medical record number"), max_length=8, unique=True, validators=[RegexValidator(r"^[0-9]{6,8}$")]
     )
-    name = models.CharField(_("name"), max_length=200)
+    name = CleanLine(_("name"), max_length=200, longest=LONGEST_NAME)
     email = models.EmailField(_("e-mail"), unique=True, help_text=_("Identification codes go here."))
     phone = models.CharField(
         _("phone"), max_length=16, unique=True, null=True, blank=True, help_text=_("Stored as +972…")
@@ -83,7 +84,7 @@ class Allergy(models.Model):
     ingredient = models.ForeignKey(
         Ingredient, models.PROTECT, null=True, blank=True, related_name="+", verbose_name=_("ingredient")
     )
-    drug_class = models.CharField(_("class of ingredients"), max_length=60, blank=True)
+    drug_class = CleanLine(_("class of ingredients"), max_length=60, blank=True)
     severity = models.CharField(_("severity"), max_length=10, choices=Severity.choices)
 
     class Meta:
@@ -118,12 +119,12 @@ class Prescription(models.Model):
     medication = models.ForeignKey(Medication, models.PROTECT, related_name="+", verbose_name=_("medication"))
     refills_left = models.PositiveIntegerField(_("refills left"), default=0)
     # No `choices`: the source system may know more statuses, and such a row must stay readable.
-    status = models.CharField(_("status"), max_length=30, default=Status.ACTIVE)
-    directions = models.CharField(_("directions"), max_length=500, blank=True)
+    status = CleanLine(_("status"), max_length=30, default=Status.ACTIVE)
+    directions = CleanLine(_("directions"), max_length=500, blank=True)
     quantity = models.PositiveIntegerField(_("quantity per fill"), default=0)
     days_supply = models.PositiveIntegerField(_("days of supply per fill"), default=0)
     last_filled_on = models.DateField(_("last filled"), null=True, blank=True)
-    prescriber = models.CharField(_("prescriber"), max_length=200, blank=True)
+    prescriber = CleanLine(_("prescriber"), max_length=200, blank=True)
     issued_on = models.DateField(_("issued"))
     expires_on = models.DateField(_("valid until"))
 

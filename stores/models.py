@@ -9,6 +9,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 from phonenumber_field.modelfields import PhoneNumberField
 
+from pharmacy_site.lib.fields import CleanLine
 from pharmacy_site.lib.text import compact
 
 NAME_LENGTH = 120
@@ -29,7 +30,7 @@ class Locality(models.Model):
     name_he: str | None
 
     slug = models.SlugField(_("slug"), max_length=NAME_LENGTH, unique=True)
-    name = models.CharField(_("name"), max_length=NAME_LENGTH)
+    name = CleanLine(_("name"), max_length=NAME_LENGTH)
     country = models.CharField(
         _("country"), max_length=2, default="IL", help_text=_("Two letters, ISO 3166.")
     )
@@ -70,7 +71,7 @@ class LocalityName(models.Model):
     locality = models.ForeignKey(
         Locality, on_delete=models.CASCADE, related_name="names", verbose_name=_("locality")
     )
-    text = models.CharField(_("as people write it"), max_length=NAME_LENGTH)
+    text = CleanLine(_("as people write it"), max_length=NAME_LENGTH)
     folded = models.CharField(_("folded"), max_length=FOLDED_LENGTH, editable=False)
     derived = models.BooleanField(_("from the official name"), default=False, editable=False)
 
@@ -103,7 +104,7 @@ class Store(models.Model):
     address_he: str | None
 
     id = models.PositiveIntegerField(_("number"), primary_key=True)
-    name = models.CharField(_("name"), max_length=NAME_LENGTH)
+    name = CleanLine(_("name"), max_length=NAME_LENGTH)
     kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.BRANCH)
     locality = models.ForeignKey(
         Locality,
@@ -113,7 +114,7 @@ class Store(models.Model):
         related_name="stores",
         verbose_name=_("locality"),
     )
-    address = models.CharField(_("address"), max_length=200, blank=True)
+    address = CleanLine(_("address"), max_length=200, blank=True)
     lat = models.FloatField(_("latitude"), null=True, blank=True)
     lng = models.FloatField(_("longitude"), null=True, blank=True)
     phone = PhoneNumberField(_("phone"), blank=True)
@@ -156,7 +157,7 @@ class StoreAlias(models.Model):
     store = models.ForeignKey(
         Store, on_delete=models.CASCADE, related_name="aliases", verbose_name=_("store")
     )
-    text = models.CharField(_("as people write it"), max_length=NAME_LENGTH)
+    text = CleanLine(_("as people write it"), max_length=NAME_LENGTH)
     folded = models.CharField(_("folded"), max_length=FOLDED_LENGTH, editable=False)
     derived = models.BooleanField(_("from the store's name"), default=False, editable=False)
 
@@ -222,7 +223,7 @@ class OpeningException(models.Model):
     closed = models.BooleanField(_("closed all day"), default=False)
     opens = models.TimeField(_("opens"), null=True, blank=True)
     closes = models.TimeField(_("closes"), null=True, blank=True)
-    note = models.CharField(_("note"), max_length=120, blank=True)
+    note = CleanLine(_("note"), max_length=120, blank=True)
 
     class Meta:
         verbose_name = _("exception to the opening hours")

@@ -18,7 +18,7 @@ from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import fold, hebrew_stems
 
 WORD: Final = re.compile(r"[^\W\d_]+(?:['\"][^\W\d_]+)*'?")
-LONGEST_NAME: Final = 3
+LONGEST_NAME: Final = 4
 
 _STRONG: Final = re.compile(
     r"\b(?:my|his|her|their|full|patient|patient's|customer|mother's|father's|son's|daughter's|wife's|husband's|child's|kid's|baby's|mom's|dad's)"
@@ -32,7 +32,7 @@ _STRONG: Final = re.compile(
 _TITLE: Final = re.compile(r"\b(?:mr|mrs|ms|miss|prof)\.?(?= )|(?<![א-ת])(?:מר|גברת|גב')(?= )")
 _DOCTOR: Final = re.compile(r"\b(?:dr|doctor)\.?(?= )|(?<![א-ת])[הלב]?(?:ד\"ר|דוקטור)(?= )")
 _WEAK: Final = re.compile(
-    r"\b(?:i'?m|i am|this is|it's|its|it is|call me|name is|named|called|hi|hello|hey|thanks|thank you|regards|sincerely|for|from|yours"
+    r"\b(?:i'?m|i am|this is|it's me|its me|it is me|it's|its|it is|call me|name is|named|called|hi|hello|hey|thanks|thank you|regards|sincerely|for|from|yours"
     r"|mother|mom|father|dad|son|daughter|wife|husband|brother|sister|baby|child|grandmother|grandfather|aunt|uncle|friend)[,:!]?(?=\s)"
     r"|(?<![א-ת])ו?(?:אני|זה|זו|זאת|כאן|פה|מדברת?|תודה|בברכה|קוראים ל[הו]|שמה|שמו|שם|קוראים|[להבש]?(?:אמא|אבא|בן|בת|בעלי|אשתי|אחי|אחותי|סבתא|סבא)(?: שלי)?)[,:!]?(?=\s)"
 )
@@ -83,7 +83,7 @@ def names_in(shadow: Shadow, tokens: list[Token]) -> Iterator[tuple[int, int]]:
     text = shadow.text
     at = {token.start: place for place, token in enumerate(tokens)}
     done = 0
-    for place, count in sorted(_found(text, tokens, at)):
+    for place, count in sorted(_found(text, tokens, at), key=lambda found: (found[0], -found[1])):
         if count and place >= done:
             done = place + count
             yield tokens[place].start, tokens[done - 1].end
@@ -109,7 +109,13 @@ def _found(text: str, tokens: list[Token], at: dict[int, int]) -> Iterator[tuple
                 break
     for place, token in enumerate(tokens[:-1]):
         following = tokens[place + 1]
+        is_register = token.folded in _family() and following.folded in _given()  # "Cohen, David"
+        if is_register and text[token.end : following.start] == ", ":
+            yield place, 2
         are_listed = token.folded in _given() and following.folded in _family()
+        is_register = token.folded in _family() and following.folded in _given()  # "Cohen, David"
+        if is_register and text[token.end : following.start] == ", ":
+            yield place, 2
         if are_listed and _adjoin(text, token, following) and not is_street(text, token.start, following.end):
             yield place, 2
 
@@ -134,7 +140,7 @@ def _told(text: str, tokens: list[Token], place: int) -> int:
             break
         if count and tokens[place].is_capital and not token.is_capital and not _is_hebrew(token):
             break
-        if count == 2 and not (listed or token.is_capital):
+        if count >= 2 and not (listed or token.is_capital):
             break
         count += 1
     return count

@@ -25,6 +25,7 @@ Found = tuple[int, int, str]
 
 _GAP: Final = r"[ .\-()]{0,3}"
 _OLD: Final = 2  # a full date so many years back is no date of an order
+_OLDEST_PACK: Final = 10  # years ahead that "12.3.31" may still be an expiry date
 
 _ADDRESS: Final = r"[^\s@,;:<>()\[\]{}|]"
 _EMAIL: Final = re.compile(rf"(?<!{_ADDRESS}){_ADDRESS}+@{_ADDRESS}+")
@@ -101,7 +102,8 @@ _WORD_DATES: Final = re.compile(
     rf"|(?<![א-ת])[הבלו]{{0,2}}-?(?:{_HEBREW_NUMBER}|\d{{1,2}})(?: ו?{_HEBREW_NUMBER})* [בל]?{_MONTH} (?:שנת )?(?:\d{{4}}|{_HEBREW_NUMBER}(?: ו?{_HEBREW_NUMBER})+)"
 )
 _BIRTHDAY: Final = re.compile(
-    rf"(?<!\d)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? [בל]?-?{_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?)(?!\w)"
+    rf"(?<!\d)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? [בל]?-?{_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?"
+    rf"|[בל]?-?{_MONTH},? (?:19|20)\d\d)(?!\w)"
 )
 _COMPACT: Final = re.compile(r"(?<!\d)(?:(?:19|20)\d{6}|\d{4}(?:19|20)\d\d)(?!\d)")
 
@@ -175,8 +177,13 @@ def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
     spans = list(births_in(text, today))
     for pattern in DATES:
         for match in pattern.finditer(text):
-            year = match["year"]
-            if len(year) == 4 and 1890 < int(year) <= today.year - _OLD and _reads_as_date(match):
+            year = int(match["year"])
+            if year < 100:
+                is_marked = bool(match.groupdict().get("mark", "").strip())
+                is_past = is_marked and today.year % 100 + _OLDEST_PACK < year
+            else:
+                is_past = 1890 < year <= today.year - _OLD
+            if is_past and _reads_as_date(match):
                 spans.append(match.span())
     spans += [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
     if says_birth:

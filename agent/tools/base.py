@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from agent.models import ApiKey
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.fields import LONGEST_TEXT
 from prescriptions.models import Patient
 from stores.geo import Point
 
@@ -193,3 +194,14 @@ def redact(arguments: Mapping[str, Any]) -> dict[str, Any]:
         name: MASK if name in {"user_identifier", "patient_id"} else kept(value)
         for name, value in arguments.items()
     }
+
+
+def capped(value: Any) -> Any:
+    """Return JSON in which no text is longer than one that we would have stored; a cut shows as "…"."""
+    if isinstance(value, str):
+        return value if len(value) <= LONGEST_TEXT else f"{value[: LONGEST_TEXT - 1]}…"
+    if isinstance(value, dict):
+        return {key: capped(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [capped(item) for item in value]
+    return value

@@ -37,6 +37,7 @@ from agent.tools.base import (
     ToolContext,
     ToolOutcome,
     UnknownTool,
+    capped,
     redact,
 )
 from agent.tools.envelopes import ENVELOPES, code_of, failure, success
@@ -90,9 +91,9 @@ def call_tool(name: str, arguments: object, context: ToolContext) -> ToolOutcome
     return ToolOutcome(
         name=name,
         ok=ok,
-        result=result,
+        result=capped(result),
         code=code,
-        evidence=evidence,
+        evidence=capped(evidence),
         duration_ms=round((time.perf_counter() - started) * 1000),
         arguments_redacted=redact(asked.model_dump(exclude_unset=True)),
     )

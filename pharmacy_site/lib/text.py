@@ -90,6 +90,7 @@ def fold(text: str) -> str:
     """
     # Quotes first: compatibility normalisation would turn an acute accent that stands for one into a blank.
     text = "".join(char for char in text.translate(_LIGATURES) if char not in _QUOTES)
+    text = _IGNORABLE.sub("", text)
     text = unicodedata.normalize("NFKC", text).casefold()
     text = unicodedata.normalize("NFKD", text).translate(_FINAL_LETTERS)
     text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text)

@@ -74,6 +74,11 @@ def test_what_is_not_personal_goes_out_as_it_is(text: str) -> None:
         ("my daughter Noa Cohen", "my daughter [[NAME_1]]"),
         ("send to the 7654321 box", "send to the [[ID_2]] box"),
         ("482913", "[[CODE_1]]"),
+        ("12.3.81", "[[DATE_2]]"),
+        ("I was born in February 1980", "I was born in [[DATE_2]]"),
+        ("Levi, Dana", "[[NAME_1]]"),
+        ("my name is Mary-Ann Smith Jones", "my name is [[NAME_1]]"),
+        ("it's me, Moshe", "it's me, [[NAME_1]]"),
         ("my code is 4829", "my code is [[CODE_1]]"),
     ],
 )
