@@ -18,6 +18,7 @@ from pharmacy_site.lib.text import fold
 
 _SHORTEST_QUOTE: Final = 8  # shorter pieces of a leaflet occur in any sentence
 _QUOTE_MARK: Final = " quotedleaflet. "
+_LEFT_OUT: Final = "ellipsis"
 _CHAT_REACH: Final = 3
 _NEGATION_REACH: Final = 2
 _FOREIGN_WORDS: Final = 3
@@ -36,8 +37,17 @@ _MARKUP: Final = re.compile(
 )
 _IDENTIFIER: Final = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]{3,}[A-Z][a-z]{3,}\w*\b")
 
+_DONE: Final = tuple("ed let put set sent told made took taken kept held done wrote written left rang spoken".split())
+_DEED_ENDINGS: Final = {"i_have": _DONE, "i_am": ("ing",), "i_will": ("",)}
+_HEBREW_DEED: Final = re.compile(r"[א-ת]{2,}תי")
+# First persons that only look or understand, and adjectives that end alike.
+_HEBREW_NO_DEEDS: Final = frozenset(
+    fold(word)
+    for word in """מצאתי בדקתי הבנתי חיפשתי הצלחתי ראיתי הנחתי שאלתי קראתי התכוונתי עניתי ציינתי הייתי אותי איתי אתי אמרתי ידעתי איתרתי
+    אמיתי איכותי משמעותי חברתי קבוצתי תקופתי מהותי תמציתי ביתי בריאותי שירותי תזונתי אישיותי מערכתי שיטתי ויתי אליתי""".split()
+)
+
 _PLAIN_RULES: Final = (
-    ("comparison", "comparison"),
     ("diagnosis", "diagnosis"),
     ("push", "push"),
     ("tool_name", "tool_talk"),
@@ -85,7 +95,7 @@ def _covered(s: Words, starts: Sequence[int]) -> set[int]:
     places: set[int] = set()
     for concept in ("decline", "refer", "tells", "looking"):
         for start, end in s.spans(concept):
-            if any(start < clause < end for clause in ends):
+            if concept != "tells" and any(start < clause < end for clause in ends):
                 continue
             stop = min((place for place in (*turns, *ends) if place >= end), default=len(s.words))
             places.update(range(start, stop))
@@ -107,7 +117,7 @@ def _about_chat(s: Words, hit: Span) -> bool:
 def _advises(s: Words, starts: Sequence[int]) -> bool:
     begins = {*starts, *(end for _, end in s.spans("lead"))}
     hits = {hit for hit in s.spans("imperative") if hit[0] in begins}
-    hits |= s.spans("should") | s.spans("recommend") | s.spans("he_imperative")
+    hits |= s.spans("should") | s.spans("recommend") | s.spans("he_imperative") | s.spans("handling")
     stored = s.spans("forbidden") if s.has("our_data") else frozenset[Span]()
     return any(
         not _about_chat(s, hit) and not any(start < hit[1] and hit[0] < end for start, end in stored)
@@ -124,7 +134,23 @@ def _claims_safe(s: Words, *, disclaimed: bool) -> bool:
 
 
 def _promises(s: Words) -> bool:
-    return not s.has("status") and any(not _denied_inside(s, hit) for hit in s.spans("promise"))
+    if s.has("status"):
+        return False
+    return any(not _denied_inside(s, hit) for hit in s.spans("promise")) or any(_deeds(s))
+
+
+def _deeds(s: Words) -> Iterator[bool]:
+    """Whatever "we have …ed", "I am …ing", "I will …" or a Hebrew first person says that is no mere looking."""
+    harmless = {place for span in s.spans("harmless_deed") for place in range(*span)}
+    adverbs = {place for span in s.spans("adv") for place in range(*span)}
+    for opening, endings in _DEED_ENDINGS.items():
+        for _, end in s.spans(opening):
+            place = next((place for place in range(end, len(s.words)) if place not in adverbs), None)
+            if place is not None and place not in harmless | {p for span in s.spans("not") for p in range(*span)}:
+                yield s.words[place].endswith(endings)
+    for place, word in enumerate(s.words):
+        if _HEBREW_DEED.fullmatch(word) and word not in _HEBREW_NO_DEEDS:
+            yield not _denied(s, place)
 
 
 def _denied_inside(s: Words, hit: tuple[int, int]) -> bool:
@@ -134,6 +160,10 @@ def _denied_inside(s: Words, hit: tuple[int, int]) -> bool:
 
 def _doses(s: Words) -> bool:
     return s.has("dose") or (s.has("tie") and s.has("amount"))
+
+
+def _compares(s: Words) -> bool:
+    return s.has("comparison") or (s.has("than") and not s.has("measurable"))
 
 
 def _claims_identity(s: Words) -> bool:
@@ -149,6 +179,8 @@ def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str
         yield "safe_claim"
     if _promises(s):
         yield "promise"
+    if _compares(s):
+        yield "comparison"
     if _claims_identity(s):
         yield "identity_claim"
     for rule, concept in _PLAIN_RULES:
@@ -179,12 +211,11 @@ def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]
     disclaimed = any(s.has("not_mean_safe") for s, _ in read)
     for whole, starts in read:
         covered = _covered(whole, starts)
-        kept = [place for place in range(len(whole.words)) if place not in covered]
+        # One word stands for each stretch left out, so that its neighbours do not join.
+        kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]
         if whole.has("unneeded"):
             broken.append("advice")
-        if not kept:
-            continue
-        words = [whole.words[place] for place in kept]
+        words = [_LEFT_OUT if place in covered else whole.words[place] for place in kept]
         begins = [sum(place < start for place in kept) for start in starts if start not in covered]
         left = whole if not covered else known.sentence(words, asks=False)
         broken += _rules(left, begins, disclaimed=disclaimed)
