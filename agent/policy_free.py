@@ -22,8 +22,10 @@ _LEFT_OUT: Final = "ellipsis"
 _CHAT_REACH: Final = 3
 _NEGATION_REACH: Final = 2
 _FOREIGN_WORDS: Final = 3
+_SHORTEST_TALK: Final = 4  # fewer words are a courtesy or a name
+_OTHER_LETTERS: Final = 8
 
-_SENTENCE: Final = re.compile(r"(?<!\d)[.…]+|[.…]+(?!\d)|[!?;؟\n]+")
+_SENTENCE: Final = re.compile(r"((?<!\d)[.…]+|[.…]+(?!\d)|[!?;؟\n]+)")
 _CLAUSE: Final = re.compile(r"(?<!\d)[,،]|,(?!\d)|[:()\[\]•●▪|“”„«»]|(?<!\w)\"|\"(?!\w)|\s[-–—*]\s|[—]|^\s*[-–*]\s*")
 _BLANKS: Final = re.compile(r"[\s\u200e\u200f\u2066-\u2069]+")
 _STRAIGHT: Final = str.maketrans({**dict.fromkeys("’‘׳", "'"), **dict.fromkeys("“”„״", '"'), "–": "-", "‑": "-"})
@@ -38,7 +40,7 @@ _MARKUP: Final = re.compile(
 _IDENTIFIER: Final = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]{3,}[A-Z][a-z]{3,}\w*\b")
 
 _DONE: Final = tuple("ed let put set sent told made took taken kept held done wrote written left rang spoken".split())
-_DEED_ENDINGS: Final = {"i_have": _DONE, "i_am": ("ing",), "i_will": ("",)}
+_DEED_ENDINGS: Final = {"i_have": _DONE, "i_am": ("ing",), "i_will": ("",), "they_will": ("",)}
 _HEBREW_DEED: Final = re.compile(r"[א-ת]{2,}תי")
 # First persons that only look or understand, and adjectives that end alike.
 _HEBREW_NO_DEEDS: Final = frozenset(
@@ -46,6 +48,8 @@ _HEBREW_NO_DEEDS: Final = frozenset(
     for word in """מצאתי בדקתי הבנתי חיפשתי הצלחתי ראיתי הנחתי שאלתי קראתי התכוונתי עניתי ציינתי הייתי אותי איתי אתי אמרתי ידעתי איתרתי
     אמיתי איכותי משמעותי חברתי קבוצתי תקופתי מהותי תמציתי ביתי בריאותי שירותי תזונתי אישיותי מערכתי שיטתי ויתי אליתי""".split()
 )
+
+_OTHER_SCRIPT: Final = re.compile(r"[\u0370-\u058f\u0600-\u1cff\u3040-\ud7ff]")
 
 _PLAIN_RULES: Final = (
     ("diagnosis", "diagnosis"),
@@ -74,9 +78,10 @@ def _without_quotes(text: str, quoted: Sequence[str]) -> str:
     return own
 
 
-def _sentences(text: str) -> Iterator[tuple[list[str], list[int]]]:
-    """The folded words of each sentence, and the places where its clauses begin."""
-    for part in _SENTENCE.split(text):
+def _sentences(text: str) -> Iterator[tuple[list[str], list[int], bool]]:
+    """The folded words of each sentence, the places where its clauses begin, and whether it asks."""
+    parts = [*_SENTENCE.split(text), ""]
+    for part, mark in zip(parts[::2], parts[1::2], strict=True):
         words: list[str] = []
         starts: list[int] = []
         for clause in _CLAUSE.split(part):
@@ -84,7 +89,7 @@ def _sentences(text: str) -> Iterator[tuple[list[str], list[int]]]:
                 starts.append(len(words))
                 words += more
         if words:
-            yield words, starts
+            yield words, starts, "?" in mark
 
 
 def _covered(s: Words, starts: Sequence[int]) -> set[int]:
@@ -141,12 +146,13 @@ def _promises(s: Words) -> bool:
 
 def _deeds(s: Words) -> Iterator[bool]:
     """Whatever "we have …ed", "I am …ing", "I will …" or a Hebrew first person says that is no mere looking."""
-    harmless = {place for span in s.spans("harmless_deed") for place in range(*span)}
+    spared = {place for name in ("harmless_deed", "not") for span in s.spans(name) for place in range(*span)}
+    spared |= {place for place, word in enumerate(s.words) if word == _LEFT_OUT}
     adverbs = {place for span in s.spans("adv") for place in range(*span)}
     for opening, endings in _DEED_ENDINGS.items():
         for _, end in s.spans(opening):
             place = next((place for place in range(end, len(s.words)) if place not in adverbs), None)
-            if place is not None and place not in harmless | {p for span in s.spans("not") for p in range(*span)}:
+            if place is not None and place not in spared:
                 yield s.words[place].endswith(endings)
     for place, word in enumerate(s.words):
         if _HEBREW_DEED.fullmatch(word) and word not in _HEBREW_NO_DEEDS:
@@ -170,6 +176,11 @@ def _claims_identity(s: Words) -> bool:
     return s.has("identity") and not s.has("not_identity")
 
 
+def _off_topic(s: Words) -> bool:
+    """Whether a statement holds nothing that this assistant speaks about."""
+    return not s.asks and len(s.words) >= _SHORTEST_TALK and not s.has("anchor")
+
+
 def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str]:
     if _advises(s, starts):
         yield "advice"
@@ -183,6 +194,8 @@ def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str
         yield "comparison"
     if _claims_identity(s):
         yield "identity_claim"
+    if len(s.spans("foreign")) >= _FOREIGN_WORDS:
+        yield "foreign_language"
     for rule, concept in _PLAIN_RULES:
         if s.has(concept):
             yield rule
@@ -196,6 +209,8 @@ def _surface(text: str) -> Iterator[str]:
         yield "markup"
     if _IDENTIFIER.search(text):
         yield "tool_name"
+    if len(_OTHER_SCRIPT.findall(text)) > _OTHER_LETTERS:
+        yield "foreign_language"
 
 
 def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]:
@@ -207,7 +222,7 @@ def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]
     own = _without_quotes(text, quoted)
     plain = unmask(own)
     known = _lexicon()
-    read = [(known.sentence(words, asks=False), starts) for words, starts in _sentences(plain)]
+    read = [(known.sentence(words, asks=asks), starts) for words, starts, asks in _sentences(plain)]
     disclaimed = any(s.has("not_mean_safe") for s, _ in read)
     for whole, starts in read:
         covered = _covered(whole, starts)
@@ -215,6 +230,8 @@ def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]
         kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]
         if whole.has("unneeded"):
             broken.append("advice")
+        if not covered and _off_topic(whole):
+            broken.append("off_topic")
         words = [_LEFT_OUT if place in covered else whole.words[place] for place in kept]
         begins = [sum(place < start for place in kept) for start in starts if start not in covered]
         left = whole if not covered else known.sentence(words, asks=False)
