@@ -46,14 +46,16 @@ def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
     """A language model's answer with what the results oblige us to say and show."""
     view = replace(work.view, turn=turn)
     obliged = list(_obliged(view, turn.results))
-    parts = [Part(_own_words(reply.text, obliged), state=_talked_about(turn.results)), *obliged]
+    parts = [Part(_own_words(reply.text, obliged), state=_talked_about(turn.results))]
     if name := _unnamed(view, work, turn.results, reply.text):
-        parts[0].text = f"{parts[0].text}\n\n{view.say('about_medicine', name=name)}"
+        obliged.insert(0, Part(view.say("about_medicine", name=name)))
+    parts += obliged
     parts[0].cards = list(_cards(view, turn.results))
     parts[0].suggestions = _chips(view, turn.results, parts[0].state)
     answered = Understood(view, work.frames, work.message, parts)
+    ours = [line for part in obliged for line in part.text.splitlines() if line]
     whole = reply_of(answered, replace(turn, state={k: v for k, v in turn.state.items() if k != "basic"}))
-    return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(turn.results)])
+    return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(turn.results), *ours])
 
 
 def _chips(view: View, results: Sequence[StepResult], state: Mapping[str, Any]) -> list[str]:

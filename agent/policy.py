@@ -1,20 +1,21 @@
-"""What a customer may be answered, and what an answer may say: two checks by words alone.
+"""What a customer may be answered, and what an answer may say: checks by words alone.
 
 `check_input` tells a request for advice from a question about facts; a request for advice calls no tool. What a
 product's own leaflet says is a fact, so its subjects (food, driving, pregnancy, storage, age, a missed dose) are answered
-unless the customer ties them to an illness of their own. `check_output` is the last look at an answer before it is sent.
+unless the customer ties them to an illness of their own. `check_output` is the last look at an
+answer in fixed sentences, `check_free` at what a language model worded itself.
 """
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
-from functools import lru_cache
 from typing import Final
 
-from agent.lexicon import Lexicon, Sentence, Span
+from agent.lexicon import Sentence
+from agent.policy_free import check_free
+from agent.policy_output import check_output, lexicon
 
-_TYPO_FROM: Final = 8
+__all__ = ["InputVerdict", "check_free", "check_input", "check_output"]
+
 _COMPLAINT_ONLY: Final = 9  # a message of at most so many words that only complains asks for advice silently
 
 
@@ -36,14 +37,6 @@ _ORDER: Final = (
     InputVerdict.DIAGNOSIS,
     InputVerdict.ADVICE,
 )
-
-
-@lru_cache(maxsize=1)
-def _lexicon() -> Lexicon:
-    return Lexicon.load("policy", typo_from=_TYPO_FROM)
-
-
-# ---- a customer's message ---------------------------------------------------------------------------------------------
 
 
 def _asks_push(s: Sentence) -> bool:
@@ -156,7 +149,7 @@ def _complains(sentences: Sequence[Sentence]) -> bool:
 
 def check_input(text: str) -> InputVerdict:
     """Return what a customer's message asks for, in English or Hebrew."""
-    sentences = _lexicon().read(text)
+    sentences = lexicon().read(text)
     own = any(s.has("i_have") for s in sentences)
     measured = any(s.has("measured") for s in sentences)
     found = set()
@@ -176,83 +169,3 @@ def check_input(text: str) -> InputVerdict:
     if not found and _complains(sentences):
         return InputVerdict.ADVICE
     return next((verdict for verdict in _ORDER if verdict in found), InputVerdict.ANSWER)
-
-
-# ---- an answer --------------------------------------------------------------------------------------------------------
-
-_MARKUP: Final = re.compile(
-    r"https?://|www\.|javascript:|data:\w+/|!\[|\]\(|</?[a-z!][^>]*>?|&#?\w+;", re.IGNORECASE
-)
-_NEGATION_REACH: Final = 2
-_PROFESSIONAL_REACH: Final = 6
-# A rule, its concept, and what excuses a hit.
-_OUTPUT_RULES: Final = (
-    ("advice", "out_advice"),
-    ("comparison", "out_comparison"),
-    ("push", "out_push"),
-    ("dose_for_person", "out_dose"),
-    ("diagnosis", "out_diagnosis"),
-    ("safe_claim", "out_safe"),
-)
-
-
-def _excused(s: Sentence, rule: str, hit: Span) -> bool:
-    """Return whether a hit is denied, declined, or sends the customer to a professional."""
-    start, end = hit
-    turns = [b for _, b in s.spans("but") if b <= start]
-    since = max(turns, default=0)
-    if any(since <= a < start for a, _ in s.spans("refusal")):
-        return True
-    if rule == "safe_claim":
-        return any((a <= start and end <= b) or a < start <= b for a, b in s.spans("out_safe_no"))
-    if rule == "diagnosis" and any(end <= a <= end + 1 for a, _ in s.spans("product_form")):
-        return True  # "this is a cough syrup"
-    if rule == "advice" and any(start < a <= end + _PROFESSIONAL_REACH for a, _ in s.spans("professional")):
-        return True
-    return rule != "push" and any(
-        start - _NEGATION_REACH <= b <= start and a >= since for a, b in s.spans("not")
-    )
-
-
-def _begins(s: Sentence, hit: Span) -> bool:
-    """Return whether an order opens the sentence: "Take it with…", "just try Advil"."""
-    return hit[0] == 0 or any(end == hit[0] for _, end in s.spans("lead"))
-
-
-def _letters(text: str) -> tuple[int, int]:
-    """Return how many Hebrew and how many Latin letters a text has."""
-    names = [unicodedata.name(char, "") for char in text if char.isalpha()]
-    return sum(name.startswith("HEBREW") for name in names), sum(name.startswith("LATIN") for name in names)
-
-
-def wrong_language(text: str, lang: str) -> bool:
-    """Return whether an answer is not in the language it should be in."""
-    hebrew, latin = _letters(text)
-    return (latin > 0 and hebrew == 0) if lang == "he" else hebrew > latin
-
-
-def check_output(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]:
-    """Return the names of the rules that an answer breaks, [] when it may be sent.
-
-    `quoted` are a leaflet's or source's exact texts, which may say what the answer itself may not.
-    """
-    broken = ["markup"] if _MARKUP.search(text) else []
-    own = text
-    for quote in sorted((q for q in quoted if q.strip()), key=len, reverse=True):
-        own = own.replace(quote, ". ")
-    for sentence in _lexicon().read(own):
-        if "advice" not in broken and any(_begins(sentence, hit) for hit in sentence.spans("out_imperative")):
-            broken.append("advice")
-        for rule, concept in _OUTPUT_RULES:
-            if rule not in broken and any(
-                not _excused(sentence, rule, hit) for hit in sentence.spans(concept)
-            ):
-                broken.append(rule)
-    if wrong_language(own, lang):
-        broken.append("wrong_language")
-    return broken
-
-
-def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]:
-    """Return the names of the rules that a language model's own wording breaks, [] when it may be shown."""
-    return check_output(text, lang, quoted=quoted)

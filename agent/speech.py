@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent import policy
 from agent.live import Live
 from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
+from agent.policy_output import wrong_language
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
 
@@ -40,7 +40,7 @@ class Speaker:
         held, self._held = self._held, ""
         if held.strip():
             await self._show(held)
-        if policy.wrong_language(self._live.text, language):
+        if wrong_language(self._live.text, language):
             raise Withheld(["wrong_language"])
 
     async def _show(self, sentence: str) -> None:
