@@ -151,8 +151,10 @@ def _cards(view: View, results: Sequence[StepResult]) -> Iterator[dict[str, Any]
         elif name == "check_stock":
             requested = evidence.get("requested")
             stores = [row for row in evidence.get("stores") or () if row["quantity"]]
-            if requested or stores:
-                yield stock_card(view, facts, [*([requested] if requested else []), *stores])
+            if requested and (requested["quantity"] or not stores):
+                stores = [requested]
+            if stores:
+                yield stock_card(view, facts, stores)
         elif name == "check_inventory" and evidence.get("store"):
             stock = result.result.get("inventory") or {}
             row = {**evidence["store"], "quantity": int(stock.get("qty") or 0), "low": evidence.get("low")}
