@@ -5,7 +5,8 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from agent.tools.base import Text, Tool
-from agent.tools.facts import both, contents_load, ingredient_names
+from agent.tools.facts import both, ingredient_names
+from inventory import catalog
 from inventory.models import Medication, StockLevel
 from stores.geo import Point
 from stores.models import Store
@@ -162,7 +163,7 @@ def outcome_model(tool: Tool) -> type[BaseModel]:
 
 def medication_resources(medications: list[Medication]) -> list[MedicationResource]:
     """Return products as resources; their ingredients in two queries."""
-    contents_load(medications)
+    catalog.contents_load(medications)
     return [
         MedicationResource(
             id=row.pk,

@@ -16,7 +16,10 @@ import psycopg
 ROOT = Path(__file__).resolve().parent.parent
 VENDORS = ("sqlite", "postgresql")
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgres://postgres@127.0.0.1:5432").rstrip("/")
-UNSET = ("REDIS_URL", "CELERY_BROKER_URL", "TRUSTED_PROXIES", "HTTPS", "DATABASE_THREADS", "DATABASE_POOL")
+UNSET = (
+    *("REDIS_URL", "CELERY_BROKER_URL", "TRUSTED_PROXIES", "HTTPS", "DATABASE_THREADS", "DATABASE_POOL"),
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"),
+)
 
 
 @dataclass

@@ -150,12 +150,11 @@ def _nearest(
     if start is None:
         return list(stores.order_by("pk").values_list("pk", flat=True)[:limit])
     if only_stocked:
-        # Few stores have it: look at those. Their number is read from the index of stock, not from the
-        # stores.
+        # Few stores have it: look at those. They are read from the index of stock, not from the stores.
         stocked = StockLevel.objects.filter(medication=medication, quantity__gt=0).order_by()
-        if stocked[: FEW_STORES + 1].count() <= FEW_STORES:
-            holders = stocked.values_list("store_id", flat=True)
-            rows = stores.filter(pk__in=list(holders)).order_by().values_list("pk", "lat", "lng")
+        holders = list(stocked.values_list("store_id", flat=True)[: FEW_STORES + 1])
+        if len(holders) <= FEW_STORES:
+            rows = stores.filter(pk__in=holders).order_by().values_list("pk", "lat", "lng")
             return [pk for _, pk in sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows)[:limit]]
     return _nearest_around(stores, start, limit)
 

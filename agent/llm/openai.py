@@ -98,9 +98,7 @@ class ChatCompletions:
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
         request = {
-            "model": self.model,
             "messages": messages,
-            "stream": True,
             "stream_options": {"include_usage": True},
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
             **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
@@ -164,11 +162,12 @@ class ChatCompletions:
         first_by: float,
     ) -> Completion:
         loop = asyncio.get_running_loop()
-        # The SDK's chunk classes cost more than the rest of a turn's waiting, so the lines are read as they are.
-        async with (
-            asyncio.timeout_at(first_by) as silence,
-            self._client.chat.completions.with_streaming_response.create(**request) as response,
-        ):
+        # The SDK's chunk classes cost more than the rest of a turn's waiting, so the lines are read as they are; and what
+        # it would look through for values to convert (there are none) goes around that as `extra_body`.
+        asked = self._client.chat.completions.with_streaming_response.create(
+            model=self.model, messages=[], stream=True, extra_body=request
+        )
+        async with asyncio.timeout_at(first_by) as silence, asked as response:
             async for line in response.iter_lines():
                 if not line.startswith("data:"):
                     continue

@@ -19,7 +19,7 @@ from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import both, controlled, ingredient_display, medication_facts, named, store_facts
 from agent.tools.lookup import medication_loose, refuse_loose
 from inventory.models import Medication, StockLevel
-from inventory.stock import BranchStock, branches, is_low, restock_on
+from inventory.stock import BranchStock, branches, is_low, level_at, restock_on
 from pharmacy_site.lib.errors import PharmacyError
 from stores.geo import Point, distance_km
 from stores.models import Store
@@ -114,7 +114,6 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
             requested = _described(store, medication, None)
             origin = _point(store) or origin
             evidence["place"] = "store"
-            evidence["requested"] = _branch_facts([requested], context)[0]
         found = branches(
             medication,
             origin=origin,
@@ -124,7 +123,10 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
         )
     evidence["more"] = len(found) > MOST_STORES
     found = found[:MOST_STORES]
-    evidence["stores"] = _branch_facts(found, context)
+    told = _branch_facts([*([requested] if requested else []), *found], context)
+    if requested:
+        evidence["requested"] = told.pop(0)
+    evidence["stores"] = told
     return Answer(_success(medication, requested, found, show_all, context), evidence)
 
 
@@ -163,7 +165,7 @@ def _in_city(
 
 
 def _described(store: Store, medication: Medication, origin: Point | None) -> BranchStock:
-    return _with_level(store, StockLevel.objects.filter(store=store, medication=medication).first(), origin)
+    return _with_level(store, level_at(store, medication), origin)
 
 
 def _with_level(store: Store, level: StockLevel | None, origin: Point | None) -> BranchStock:

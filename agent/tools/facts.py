@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from agent.tools.base import Language, ToolContext
 from inventory import catalog
-from inventory.models import Medication
+from inventory.models import Medication, MedicationIngredient
 from pharmacy_site.lib.text import compact
 from stores.models import Store
 from stores.selectors import exceptions_ahead, opening_state
@@ -45,21 +45,21 @@ def controlled(medication: Medication) -> bool:
     return medication.schedule != ""
 
 
-def contents_load(medications: Sequence[Medication]) -> None:
-    """Read the ingredients of all of them in two queries."""
-    prefetch_related_objects(list(medications), "contents__ingredient")
+def _contents(medication: Medication) -> Iterable[MedicationIngredient]:
+    catalog.contents_load([medication])
+    return medication.contents.all()
 
 
 def ingredient_names(medication: Medication) -> list[str]:
     """Return the English names of its ingredients, in order."""
-    return [both(row.ingredient, "name")[0] for row in medication.contents.all()]
+    return [both(row.ingredient, "name")[0] for row in _contents(medication)]
 
 
 def ingredient_display(medication: Medication, language: Language) -> str:
     """Return its ingredients as customers read them: "Paracetamol (Acetaminophen)"."""
     return ", ".join(
         named(row.ingredient, language, "display") or named(row.ingredient, language)
-        for row in medication.contents.all()
+        for row in _contents(medication)
     )
 
 
@@ -67,7 +67,7 @@ def ingredients_with_strength(medication: Medication) -> str:
     """Return its ingredients as S0 writes them: "Amoxicillin 875mg, Clavulanic acid 125mg"."""
     return ", ".join(
         f"{both(row.ingredient, 'name')[0]} {row.strength.replace(' ', '')}".rstrip()
-        for row in medication.contents.all()
+        for row in _contents(medication)
     )
 
 

@@ -9,7 +9,7 @@ from typing import Final, Literal
 from agent.tool_wording import say
 from agent.tools.base import Answer, Arguments, Language, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
-from agent.tools.facts import contents_load, controlled, medication_facts, near_misses
+from agent.tools.facts import controlled, medication_facts, near_misses
 from agent.tools.stocked import StockedMedication, stocked
 from inventory import catalog
 from inventory.errors import MedicationNotFound
@@ -54,7 +54,7 @@ def run(asked: InventoryCheckArguments, context: ToolContext) -> Answer:
     if not found:
         raise MedicationNotFound(asked.query)
     listed, more = found[:MOST_MATCHES], len(found) > MOST_MATCHES
-    contents_load(listed)
+    catalog.contents_load(listed)
     packs = totals([medication.pk for medication in listed])
     success = InventoryCheckSuccess(
         matches=[

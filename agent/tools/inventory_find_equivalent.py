@@ -9,7 +9,7 @@ from typing import Literal
 from agent.tool_wording import say
 from agent.tools.base import Answer, Arguments, Language, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
-from agent.tools.facts import contents_load, controlled, medication_facts, named
+from agent.tools.facts import controlled, medication_facts, named
 from agent.tools.stocked import StockedMedication, stocked
 from inventory import catalog
 from inventory.equivalents import Equivalent, equivalents_find
@@ -73,7 +73,7 @@ def run(asked: InventoryFindEquivalentArguments, context: ToolContext) -> Answer
         require_same_strength=asked.require_same_strength is not False,
         require_same_form=asked.require_same_form is not False,
     )
-    contents_load([medication, *(equivalent.medication for equivalent in found)])
+    catalog.contents_load([medication, *(equivalent.medication for equivalent in found)])
     own = totals([medication.pk])[medication.pk]
     notes = say("equivalence", asked.language)
     if medication.substitution == Medication.Substitution.PHARMACIST_ONLY:
