@@ -25,7 +25,9 @@ print(json.dumps([[answer.status_code, answer.json()] for answer in answers]))
 """
 
 
-@pytest.mark.parametrize("name", ["tool_http", "chat_turn", "model_turn", "chat_load", "chat_page", "catalogue_import"])
+@pytest.mark.parametrize(
+    "name", ["tool_http", "chat_turn", "model_turn", "chat_load", "chat_page", "catalogue_import"]
+)
 def test_each_table_has_a_title_its_notes_and_a_measurement(name: str) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
     assert module.TITLE and all(module.NOTES) and callable(module.measure)

@@ -1,0 +1,43 @@
+"""Quantities of controlled medicines are told to nobody in the chat; ids prove no number."""
+
+from typing import Any
+
+from agent.disclosure import KEPT_BACK, disclosed, facts_of
+from agent.grounding import Grounds
+
+CONTROLLED: dict[str, Any] = {
+    "result": {"ok": True, "requestedStore": {"qty": 42}, "stores": [{"storeLabel": "Jaffa", "qty": 17}]},
+    "facts": {"medication": {"id": 7, "controlled": True, "strength": "10 mg"}, "controlled": True},
+}
+MIXED: dict[str, Any] = {
+    "result": {"matches": [{"med_id": "7", "qty_on_hand": 42}, {"med_id": "8", "qty_on_hand": 17}]},
+    "facts": {
+        "medications": [{"id": 7, "controlled": True}, {"id": 8, "controlled": False}],
+        "totals": {"7": 42, "8": 17},
+    },
+}
+
+
+def test_of_a_controlled_medicine_no_quantity_is_told() -> None:
+    told = disclosed(CONTROLLED)
+    assert told["result"]["requestedStore"]["qty"] == KEPT_BACK
+    assert told["result"]["stores"][0] == {"storeLabel": "Jaffa", "qty": KEPT_BACK}
+    assert told["facts"]["medication"]["strength"] == "10 mg"
+
+
+def test_among_several_only_the_controlled_one_is_kept_back() -> None:
+    told = disclosed(MIXED)
+    assert [row["qty_on_hand"] for row in told["result"]["matches"]] == [KEPT_BACK, 17]
+    assert told["facts"]["totals"] == {"7": KEPT_BACK, "8": 17}
+
+
+def test_what_is_not_controlled_is_told_as_it_is() -> None:
+    plain = {"result": {"qty": 5}, "facts": {"medication": {"id": 8, "controlled": False}}}
+    assert disclosed(plain) == plain
+
+
+def test_ids_prove_no_number() -> None:
+    facts = facts_of({"presc_id": 3, "refills_left": 5}, {"medication": {"id": 12, "pack_size": 20}})
+    grounds = Grounds([facts])
+    assert grounds.missing("5 refills, packs of 20") == []
+    assert grounds.missing("3 refills, packs of 12") == ["3", "12"]
