@@ -98,11 +98,13 @@ def _covered(s: Words, starts: Sequence[int]) -> set[int]:
     resumes = {start for start, _ in s.spans("resumes")}
     ends = [start for start in starts if start and start not in resumes]
     places: set[int] = set()
-    for concept in ("decline", "refer", "tells", "looking"):
+    for concept in ("decline", "refer", "tells", "looking", "echo", "attribution"):
         for start, end in s.spans(concept):
             if concept != "tells" and any(start < clause < end for clause in ends):
                 continue
             stop = min((place for place in (*turns, *ends) if place >= end), default=len(s.words))
+            if concept == "attribution":
+                stop = end
             places.update(range(start, stop))
     return places
 
