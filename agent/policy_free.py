@@ -188,8 +188,8 @@ def _claims_identity(s: Words) -> bool:
 
 
 def _off_topic(s: Words) -> bool:
-    """Whether a statement holds nothing that this assistant speaks about."""
-    return not s.asks and len(s.words) >= _SHORTEST_TALK and not s.has("anchor")
+    """Whether a statement, which a list of names is not, holds nothing that this assistant speaks about."""
+    return not s.asks and len(s.words) >= _SHORTEST_TALK and s.has("statement") and not s.has("anchor")
 
 
 def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str]:
