@@ -32,6 +32,7 @@ def warm_up() -> None:
     """Loads every lexicon: a broken one stops the start, not the first customer."""
     emergency.detect("hello")
     policy.check_input("hello")
+    policy.check_free("hello", "en")
     cue_lexicon()
 
 

@@ -5,7 +5,7 @@ its words are left out before the rules are applied. Leaflet texts are left out 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -22,6 +22,7 @@ _LEFT_OUT: Final = "ellipsis"
 _CHAT_REACH: Final = 3
 _NEGATION_REACH: Final = 2
 _FOREIGN_WORDS: Final = 3
+_LONGEST_SENTENCE: Final = 150  # words; a model that goes round in circles writes more
 _SHORTEST_TALK: Final = 4  # fewer words are a courtesy or a name
 _OTHER_LETTERS: Final = 8
 
@@ -34,7 +35,7 @@ _STRAIGHT: Final = str.maketrans(
     {**dict.fromkeys("’‘׳", "'"), **dict.fromkeys("“”„״", '"'), "–": "-", "‑": "-"}
 )
 
-_EMAIL: Final = re.compile(r"[\w.+%-]+\s?(?:@|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
+_EMAIL: Final = re.compile(r"[\w.+%-]{1,64}\s?(?:@|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _MARKUP: Final = re.compile(
     r"```|^\s*\|.*\||\|\s*:?-{3,}|\[\[|\]\]|\{\{|\}\}|[{\[]\s*[\"']|[\"']\s*:\s*[\"'{\[\d]|<\w[^>]*>?"
     r"|\[[^\]]*\]\s*[(\[]|\[[A-Z]+_\d+\]|&#?\w+;|\w:(?=//)"
@@ -77,8 +78,9 @@ def _as_typed(text: str) -> str:
 def _without_quotes(text: str, quoted: Sequence[str]) -> str:
     """The text with a mark for every leaflet text in it, however its quotes and blanks are written."""
     own = text.translate(_STRAIGHT)
+    typed = _as_typed(own)
     for quote in sorted({_as_typed(q).strip() for q in quoted}, key=len, reverse=True):
-        if len(quote) >= _SHORTEST_QUOTE:
+        if len(quote) >= _SHORTEST_QUOTE and quote in typed:
             spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
             own = re.sub(rf"(?<!\w){spaced}(?!\w)", _QUOTE_MARK, own)
     return own
@@ -104,13 +106,19 @@ def _covered(s: Words, starts: Sequence[int]) -> set[int]:
     resumes = {start for start, _ in s.spans("resumes")}
     ends = [start for start in starts if start and start not in resumes]
     places: set[int] = set()
-    for concept in ("decline", "refer", "tells", "looking"):
+    for concept in ("decline", "refer", "tells", "looking", "echo", "attribution"):
         for start, end in s.spans(concept):
             if concept != "tells" and any(start < clause < end for clause in ends):
                 continue
             stop = min((place for place in (*turns, *ends) if place >= end), default=len(s.words))
+            if concept == "attribution":
+                stop = end
             places.update(range(start, stop))
     return places
+
+
+def _overlaps(hit: Span, spans: Iterable[Span]) -> bool:
+    return any(start < hit[1] and hit[0] < end for start, end in spans)
 
 
 def _denied(s: Words, start: int) -> bool:
@@ -130,26 +138,28 @@ def _advises(s: Words, starts: Sequence[int]) -> bool:
     hits = {hit for hit in s.spans("imperative") if hit[0] in begins}
     hits |= s.spans("should") | s.spans("recommend") | s.spans("he_imperative") | s.spans("handling")
     stored = s.spans("forbidden") if s.has("our_data") else frozenset[Span]()
-    return any(
-        not _about_chat(s, hit) and not any(start < hit[1] and hit[0] < end for start, end in stored)
-        for hit in hits
-    )
+    return any(not _about_chat(s, hit) and not _overlaps(hit, stored) for hit in hits)
 
 
 def _claims_safe(s: Words, *, disclaimed: bool) -> bool:
     excused = s.spans("not_safe") | (
         s.spans("no_interaction") if disclaimed and s.has("our_data") else frozenset()
+<<<<<<< HEAD
     )
     return any(
         not any(a < end and start < b for a, b in excused) and not _denied(s, start)
         for start, end in s.spans("safe")
+=======
+>>>>>>> h-policy
     )
+    return any(not _overlaps(hit, excused) and not _denied(s, hit[0]) for hit in s.spans("safe"))
 
 
 def _promises(s: Words) -> bool:
-    if s.has("status"):
-        return False
-    return any(not _denied_inside(s, hit) for hit in s.spans("promise")) or any(_deeds(s))
+    stored = s.spans("status")
+    return any(_deeds(s)) or any(
+        not _denied_inside(s, hit) and not _overlaps(hit, stored) for hit in s.spans("promise")
+    )
 
 
 def _deeds(s: Words) -> Iterator[bool]:
@@ -185,8 +195,8 @@ def _claims_identity(s: Words) -> bool:
 
 
 def _off_topic(s: Words) -> bool:
-    """Whether a statement holds nothing that this assistant speaks about."""
-    return not s.asks and len(s.words) >= _SHORTEST_TALK and not s.has("anchor")
+    """Whether a statement, which a list of names is not, holds nothing that this assistant speaks about."""
+    return not s.asks and len(s.words) >= _SHORTEST_TALK and s.has("statement") and not s.has("anchor")
 
 
 def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str]:
@@ -231,8 +241,11 @@ def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]
     plain = unmask(own)
     known = _lexicon()
     read = [(known.sentence(words, asks=asks), starts) for words, starts, asks in _sentences(plain)]
-    disclaimed = any(s.has("not_mean_safe") for s, _ in read)
+    disclaimed = any(s.has("not_mean_safe") for s, _ in read if len(s.words) <= _LONGEST_SENTENCE)
     for whole, starts in read:
+        if len(whole.words) > _LONGEST_SENTENCE:
+            broken.append("run_on")
+            continue
         covered = _covered(whole, starts)
         # One word stands for each stretch left out, so that its neighbours do not join.
         kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]

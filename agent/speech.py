@@ -9,7 +9,7 @@ from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
 from agent.policy_output import wrong_language
 
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?:])(?<!\d\.)\s+|\n+")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
 
 class Speaker:
