@@ -144,13 +144,6 @@ def _advises(s: Words, starts: Sequence[int]) -> bool:
 def _claims_safe(s: Words, *, disclaimed: bool) -> bool:
     excused = s.spans("not_safe") | (
         s.spans("no_interaction") if disclaimed and s.has("our_data") else frozenset()
-<<<<<<< HEAD
-    )
-    return any(
-        not any(a < end and start < b for a, b in excused) and not _denied(s, start)
-        for start, end in s.spans("safe")
-=======
->>>>>>> h-policy
     )
     return any(not _overlaps(hit, excused) and not _denied(s, hit[0]) for hit in s.spans("safe"))
 
