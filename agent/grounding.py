@@ -135,6 +135,8 @@ def _scan(text: str) -> Iterator[_Found]:
 
 def _normal(text: str) -> str:
     """Return the text with digits, fractions and blanks in their plain form and direction marks gone."""
+    if text.isascii():
+        return text
     text = unicodedata.normalize("NFKC", text).replace("\u2044", "/")
     chars = (char for char in text if unicodedata.category(char) != "Cf")
     return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in chars)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
+from django.utils.module_loading import import_string
 
 from agent import emergency, policy
 from agent.llm.base import Reply, Speech, Step, Turn
@@ -29,7 +30,8 @@ Stand = Callable[[Turn, Speech], Awaitable[Sequence[Step] | Reply]]
 
 
 def warm_up() -> None:
-    """Loads every lexicon: a broken one stops the start, not the first customer."""
+    """Loads every lexicon and the model's library: what is broken stops the start, and no customer waits for either."""
+    import_string(settings.CHAT_MODEL)
     emergency.detect("hello")
     policy.check_input("hello")
     policy.check_free("hello", "en")

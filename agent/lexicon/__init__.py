@@ -98,6 +98,10 @@ class Sentence:
     _concepts: Mapping[str, tuple[_Begun, ...]]
     _places: Mapping[str, set[int]]
     _known: dict[str, frozenset[Span]] = field(default_factory=dict)
+    _heard: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._heard = frozenset(self._places)  # of two sets the smaller one is gone through
 
     def spans(self, concept: str) -> frozenset[Span]:
         """Return where the concept occurs; an unknown concept is a KeyError, so that a misspelt name is found."""
@@ -105,7 +109,7 @@ class Sentence:
             self._known[concept] = frozenset()  # a concept that refers to itself finds nothing
             found: set[Span] = set()
             for begins, phrase in self._concepts[concept]:
-                if not begins.isdisjoint(self._places):
+                if not self._heard.isdisjoint(begins):
                     found |= self._phrase_spans(phrase)
             self._known[concept] = frozenset(found)
         return self._known[concept]
