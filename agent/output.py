@@ -13,6 +13,7 @@ from django.conf import settings
 from agent import policy
 from agent.disclosure import disclosed
 from agent.grounding import Grounds
+from agent.llm import prompt
 from agent.llm.base import Reply, StepResult
 from agent.turns import Work
 
@@ -72,6 +73,8 @@ class OutputCheck:
     async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
         """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
         found = policy.check_free(text, "en", quoted=quoted)
+        if prompt.recites(text):
+            found.append("prompt_leak")
         return [rule for rule in found if rule != "wrong_language"] + await self._numbers(text)
 
     async def _numbers(self, shown: str) -> list[str]:
