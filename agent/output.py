@@ -13,6 +13,7 @@ from django.conf import settings
 from agent import claims, policy
 from agent.disclosure import facts_of
 from agent.grounding import Grounds
+from agent.llm import prompt
 from agent.llm.base import Reply, StepResult
 from agent.turns import Work
 
@@ -71,6 +72,8 @@ class OutputCheck:
     async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
         """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
         found = [rule for rule in policy.check_free(text, "en", quoted=quoted) if rule != "wrong_language"]
+        if prompt.recites(text):
+            found.append("prompt_leak")
         own = text
         for quote in quoted:
             own = own.replace(quote, " ")

@@ -132,6 +132,12 @@ class ScriptedModel:
         if failures:
             raise AssertionError("the scripted model: " + "\n  ".join(failures))
 
+    def forget(self) -> None:
+        """Drops what is left of the script."""
+        with self._news:
+            self._script.clear()
+            self._repeating = False
+
     def reset(self) -> None:
         """Hangs up on everybody and forgets script, requests and failures."""
         asyncio.run_coroutine_threadsafe(self._hang_up(), self._loop).result(10)

@@ -5,7 +5,7 @@ Everything that was written by a customer or stands in the database goes through
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +16,12 @@ from agent.disclosure import disclosed
 from agent.llm.base import StepResult, Turn
 from agent.llm.placeholders import Placeholders
 from agent.models import Event
+from pharmacy_site.lib.text import words
 
 TURNS: Final = 12
 LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about
 LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
+_RECITED: Final = 8  # words in a row that no answer has by chance
 _LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
 
 Message = dict[str, Any]
@@ -36,6 +38,22 @@ def rules() -> str:
 def version() -> str:
     """Which rules a run was answered by: the beginning of their hash."""
     return hashlib.sha256(rules().encode()).hexdigest()[:12]
+
+
+@cache
+def _told_in_rules() -> frozenset[tuple[str, ...]]:
+    return frozenset(_runs(rules()))
+
+
+def _runs(text: str) -> Iterator[tuple[str, ...]]:
+    """Every run of so many words."""
+    found = words(text)
+    return (tuple(found[start : start + _RECITED]) for start in range(len(found) - _RECITED + 1))
+
+
+def recites(text: str) -> bool:
+    """Whether a text repeats the rules word by word."""
+    return not _told_in_rules().isdisjoint(_runs(text))
 
 
 def earlier(conversation_id: UUID, before: int) -> list[dict[str, Any]]:

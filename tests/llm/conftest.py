@@ -17,3 +17,11 @@ def model(scripted_model: ScriptedModel, settings: Any, demo_committed: None) ->
     chosen.breaker.cache_clear()
     budget._day.forget()
     yield scripted_model
+
+
+@pytest.fixture
+def tireless(model: ScriptedModel, settings: Any) -> ScriptedModel:
+    """The same for tests that talk a lot: no limit of messages or tokens stands in their way."""
+    settings.CHAT_MESSAGES_PER_MINUTE = settings.CHAT_MESSAGES_PER_DAY = 1_000_000
+    settings.OPENAI_TOKENS_PER_CONVERSATION = settings.OPENAI_TOKENS_PER_DAY = 10**12
+    return model

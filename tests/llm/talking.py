@@ -1,10 +1,13 @@
 """A conversation in the test's own process whose model is the scripted server: what was said, shown and asked."""
 
 import asyncio
+import json
 from typing import Any
 from uuid import uuid4
 
 from django.utils import timezone
+from scripted_model import ScriptedModel
+from scripted_replies import Computed, Forever, Reply
 
 from agent import events, loop, runs
 from agent.live import Live
@@ -66,5 +69,32 @@ class Talk:
         return seen
 
     @property
+    def frames_text(self) -> str:
+        """Every frame and the kept answer, as one text."""
+        return json.dumps([self.frames, self.payload], ensure_ascii=False)
+
+    @property
     def tools(self) -> list[str]:
         return [frame["name"] for frame in self.frames if frame["type"] == "tool.started"]
+
+
+def once(
+    model: ScriptedModel,
+    text: str,
+    *replies: Reply | Computed | Forever,
+    language: str = "en",
+    patient: str = "",
+) -> Talk:
+    """One message of a new conversation, whose model replies this, as far as it is asked."""
+    model.verify()
+    model.reset()
+    model.script(*replies)
+    talk = Talk(language, patient=patient or None)
+    talk.say(text)
+    model.forget()
+    return talk
+
+
+def told(model: ScriptedModel) -> str:
+    """All that the model was told since it was last reset, as text."""
+    return "\n".join(json.dumps(request.body, ensure_ascii=False) for request in model.requests)
