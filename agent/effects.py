@@ -3,6 +3,7 @@
 The sentences are ours, from `agent/sentences.py`, and the same that the offline model uses.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
@@ -14,7 +15,9 @@ from agent.llm.offline.cards import medication_card, prescriptions_card, product
 from agent.llm.offline.facts import pairs_part
 from agent.llm.offline.listing import MOST_LISTED, equivalents_part
 from agent.llm.offline.names import about
+from agent.llm.offline.recognise import common_words
 from agent.speech import leaflet_texts
+from inventory import catalog
 from pharmacy_site.lib.text import compact
 
 _CHECK: Final = "interaction_check"
@@ -112,6 +115,31 @@ def looked_up(results: Sequence[StepResult]) -> set[int]:
         found |= {int(row["id"]) for row in rows} | {int(pk) for pk in many if isinstance(many, Mapping)}
         found |= {int(row["med_id"]) for row in evidence.get("prescriptions", ())}
     return found
+
+
+def names_unknown(text: str, turn: Turn) -> bool:
+    """Whether an answer names a medicine that nobody looked up, in this turn or before: nothing bears what it says."""
+    earlier = [*turn.state.get("focus", ()), *turn.state.get("shown", ()), *turn.state.get("earlier", ())]
+    known = looked_up(turn.results) | {int(one["id"]) for one in earlier if "id" in one}
+    # In a large catalogue a name has more products than a mention lists: what was looked up by it is known by it.
+    for name in sorted(_names(turn.results, earlier), key=len, reverse=True):
+        text = re.sub(re.escape(name), " ", text, flags=re.IGNORECASE)
+    return any(
+        not known & {medication.pk for medication in mention.medications}
+        for mention in catalog.mentions_in(text, ignore=common_words())
+    )
+
+
+def _names(results: Sequence[StepResult], earlier: Sequence[Mapping[str, Any]]) -> set[str]:
+    found = {str(one[key]) for one in earlier for key in ("en", "he", "name") if one.get(key)}
+    for result in results:
+        one, many = result.evidence.get("medication"), result.evidence.get("medications") or ()
+        rows = [one, *(() if isinstance(many, Mapping) else many)]
+        for row in (row for row in rows if isinstance(row, Mapping)):
+            found |= {
+                str(row[key]) for key in ("label_en", "label_he", "generic_en", "generic_he") if row.get(key)
+            }
+    return {name for name in found if len(name) > 2}
 
 
 def _talked_about(results: Sequence[StepResult]) -> dict[str, Any]:

@@ -70,8 +70,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "רוקח או רוקחת יוכלו לעזור בכך. להעביר אתכם?",
     ),
     "basic_mode": (
-        "I'm working in basic mode at the moment, so please ask simple, single questions.",
-        "אני פועל כרגע במצב בסיסי, לכן כדאי לשאול שאלות פשוטות, אחת בכל פעם.",
+        "I'm working in basic mode at the moment: I understand simple questions, one at a time.",
+        "אני פועל כרגע במצב בסיסי ומבין שאלות פשוטות, אחת בכל פעם.",
     ),
     "about_medicine": ("This is about {name}.", "הכוונה ל{name}."),
     "which_medicine": ("Which medicine is it about?", "על איזו תרופה מדובר?"),

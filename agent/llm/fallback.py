@@ -56,7 +56,9 @@ class FirstAvailable:
         while True:
             try:
                 said = await self._first.next(turn, speech, work.view.language)
-                if isinstance(said, Reply) and _left_out(work, turn):
+                if isinstance(said, Reply) and (
+                    _left_out(work, turn) or await in_database(effects.names_unknown)(said.text, turn)
+                ):
                     raise Withheld(["no_tool"])
                 break
             except ModelUnavailable as error:

@@ -174,7 +174,14 @@ _DEEDS = {
     "handoff_again",
     "handoff_closed",
 }
-_NOT_SAID = {"card_elsewhere", "branch_line", "doing_get_medication_by_name", "code_wrong"}
+_NOT_SAID = {
+    "about_medicine",
+    "basic_mode",
+    "card_elsewhere",
+    "branch_line",
+    "doing_get_medication_by_name",
+    "code_wrong",
+}
 
 
 def _own_sentences() -> list[tuple[str, str, str]]:

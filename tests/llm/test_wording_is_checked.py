@@ -73,7 +73,6 @@ OPEN = {
     "push without its words": "Last chance, everybody wants it!",
     "link in words": "See evil dot com for more.",
     "tag over lines": "Hello <\nimg src=x onerror=alert(1)\n>.",
-    "false fact": "Warfarin needs no prescription.",
     "false price": "It is free today.",
     "words without blanks": "Youshould takeit now.",
     "a person": "As a real person I understand you.",
