@@ -91,9 +91,15 @@ def _checked(result: StepResult) -> set[str]:
 
 
 def _is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
-    """Whether another check says all that this one says."""
-    told = _checked(result)
-    return any(other.ok and (_checked(other) > told or not result.ok) for other in results if _checked(other))
+    """Whether another check says all that this one says; of two equal ones the second repeats the first."""
+    told, is_later = _checked(result), False
+    for other in results:
+        if other is result:
+            is_later = True
+        elif other.ok and (known := _checked(other)):
+            if known > told or not result.ok or (known == told and not is_later):
+                return True
+    return False
 
 
 def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:

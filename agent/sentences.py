@@ -70,7 +70,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "רוקח או רוקחת יוכלו לעזור בכך. להעביר אתכם?",
     ),
     "basic_mode": (
-        "I'm working in basic mode at the moment: I understand simple questions, one at a time.",
+        "I'm in basic mode for now: I understand simple questions, one at a time.",
         "אני פועל כרגע במצב בסיסי ומבין שאלות פשוטות, אחת בכל פעם.",
     ),
     "about_medicine": ("This is about {name}.", "הכוונה ל{name}."),

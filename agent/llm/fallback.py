@@ -110,8 +110,16 @@ def settled(work: Understood, turn: Turn) -> bool:
         frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each") for frame in work.frames
     ):
         return True
+    if any(_cannot_be_assessed(frame) for frame in work.frames):
+        return True
     named = [medicine for clause in work.message.clauses for medicine in clause.medicines]
     return any(len(medicine.candidates) != 1 for medicine in named)
+
+
+def _cannot_be_assessed(frame: Frame) -> bool:
+    """Whether an interaction is asked about with a name that nothing of ours is called."""
+    asked = (*frame.medicines, *frame.details.get("others", ()))
+    return frame.intent == "interaction" and any("id" not in medicine for medicine in asked)
 
 
 def _left_out(work: Understood, turn: Turn) -> bool:
