@@ -15,7 +15,7 @@ from agent.llm.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
 from agent.llm.functions import Procedure, frame_of
 from agent.llm.language import LanguageModel
 from agent.llm.offline import OfflineModel, Understood, understand
-from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE
+from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
 from agent.output import NO_VERDICT
 from agent.wording import say
 
