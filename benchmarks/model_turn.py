@@ -32,7 +32,7 @@ NOTES = (
 )
 OURS, ANSWER_ALONE, IDENTIFIED, BARE, RAW = "ours, turn", "ours, answer", "ours, identified", "bare", "raw"
 PATIENT = "10000101"
-ROUNDS, TURNS, WARM = 7, 20, 10
+ROUNDS, TURNS, WARM = 5, 20, 10
 Take = Callable[[int], Figures]
 
 
@@ -40,23 +40,23 @@ def measure(own: Databases) -> list[dict[str, Any]]:
     """Return a row for ours and for each other loop."""
     frameworks, absent = environment_made()
     with ExitStack() as open:
-        base_url = f"http://127.0.0.1:{open.enter_context(_model_served())}/v1"
+        base_url = f"http://127.0.0.1:{open.enter_context(model_served())}/v1"
         os.environ.update(OPENAI_BASE_URL=base_url, OPENAI_API_KEY=KEY, OPENAI_MODEL=MODEL)
         import django
 
         django.setup()
         folder = Path(open.enter_context(tempfile.TemporaryDirectory()))
-        (folder / "lesson.json").write_text(json.dumps(asdict(_lesson())))
+        (folder / "lesson.json").write_text(json.dumps(asdict(lesson_of_the_site())))
         runner = open.enter_context(asyncio.Runner())
         takes: dict[str, Take] = {
             name: lambda count, begun=begun: runner.run(measured(begun, count))
-            for name, begun in _ours().items()
+            for name, begun in our_turns().items()
         }
         pythons = {RAW: sys.executable, BARE: sys.executable}
         pythons |= {name: str(frameworks) for name in FRAMEWORKS if not absent}
         for name, python in pythons.items():
             command = [python, "-m", "benchmarks.model_loops", name, base_url, str(folder / "lesson.json")]
-            takes[name] = open.enter_context(_loop(command))
+            takes[name] = open.enter_context(loop_apart(command))
         found = _alternated(takes)
     return [_row(own.vendor, name, found) for name in takes] + [
         {"database": own.vendor, "what": f"{FRAMEWORKS[name]}: {absent}"} for name in FRAMEWORKS if absent
@@ -89,7 +89,7 @@ def _named(name: str) -> str:
 
 
 @contextmanager
-def _model_served() -> Iterator[int]:
+def model_served() -> Iterator[int]:
     """The scripted server's port."""
     pipe = subprocess.PIPE
     command = [sys.executable, "-m", "benchmarks.model_server"]
@@ -100,7 +100,7 @@ def _model_served() -> Iterator[int]:
 
 
 @contextmanager
-def _loop(command: list[str]) -> Iterator[Take]:
+def loop_apart(command: list[str]) -> Iterator[Take]:
     """Another loop in a process of its own."""
     pipe = subprocess.PIPE
     env = {"PYTHONPATH": str(ROOT), "PATH": os.environ.get("PATH", "")}
@@ -119,7 +119,7 @@ def _loop(command: list[str]) -> Iterator[Take]:
         asked.close()
 
 
-def _lesson() -> Lesson:
+def lesson_of_the_site() -> Lesson:
     """What our own model is told and its tools answer, for the others."""
     from django.utils import timezone
 
@@ -142,7 +142,7 @@ def _lesson() -> Lesson:
     return Lesson(instructions, MESSAGE, functions_for(turn), results)
 
 
-def _ours() -> dict[str, Callable[[], Awaitable[Turn]]]:
+def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     """Our turns, each in a conversation of its own."""
     from django.utils import timezone
 

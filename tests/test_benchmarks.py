@@ -1,5 +1,6 @@
 """The benchmarks can be started: every table is there, and the views they compare with answer."""
 
+import asyncio
 import csv
 import importlib
 import io
@@ -7,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +76,25 @@ def test_the_echoes_say_again_what_they_hear(name: str) -> None:
             client.step("close")
         assert server.memory() is None or server.memory() > 1_000_000
     assert seen["sent"] == len(seen["accepted"]) == 10 and not seen["lost"]
+
+
+def test_our_turn_and_the_bare_loops_end_with_the_same_answer(
+    demo_committed: None, settings: Any, tmp_path: Path
+) -> None:
+    from benchmarks import model_loops, model_turn
+
+    lesson = tmp_path / "lesson.json"
+    lesson.write_text(json.dumps(asdict(model_turn.lesson_of_the_site())))
+    with model_turn.model_served() as port, asyncio.Runner() as runner:
+        settings.OPENAI_BASE_URL = base_url = f"http://127.0.0.1:{port}/v1"
+        settings.OPENAI_API_KEY, settings.OPENAI_MODEL = model_loops.KEY, model_loops.MODEL
+        for begun in model_turn.our_turns().values():
+            assert len(runner.run(model_loops.measured(begun, 2)).text) == 2
+        for name in ("raw", "bare"):
+            command = [sys.executable, "-m", "benchmarks.model_loops", name, base_url, str(lesson)]
+            with model_turn.loop_apart(command) as take:
+                seen = take(2)
+            assert all(0 < text <= wall for text, wall in zip(seen.text, seen.wall, strict=True))
 
 
 def test_the_generated_catalogue_is_one_that_the_import_accepts(tmp_path: Path, monkeypatch: Any) -> None:
