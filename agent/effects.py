@@ -22,6 +22,7 @@ from pharmacy_site.lib.text import compact
 
 _CHECK: Final = "interaction_check"
 _SHORTEST_SENTENCE: Final = 30
+_NAMES: Final = ("label_en", "label_he", "generic_en", "generic_he")
 _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
 
@@ -96,9 +97,10 @@ def _is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
     for other in results:
         if other is result:
             is_later = True
-        elif other.ok and (known := _checked(other)):
-            if known > told or not result.ok or (known == told and not is_later):
-                return True
+            continue
+        known = _checked(other)
+        if other.ok and known and (known > told or not result.ok or (known == told and not is_later)):
+            return True
     return False
 
 
@@ -113,39 +115,35 @@ def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
 
 def looked_up(results: Sequence[StepResult]) -> set[int]:
     """The ids of the medicines that these results are about."""
-    found: set[int] = set()
+    found = {int(facts["id"]) for result in results for facts in _products(result)}
     for result in results:
-        evidence = result.evidence
-        one, many = evidence.get("medication"), evidence.get("medications") or ()
-        rows = [*([one] if isinstance(one, Mapping) else []), *(() if isinstance(many, Mapping) else many)]
-        found |= {int(row["id"]) for row in rows} | {int(pk) for pk in many if isinstance(many, Mapping)}
-        found |= {int(row["med_id"]) for row in evidence.get("prescriptions", ())}
+        found |= {int(row["med_id"]) for row in result.evidence.get("prescriptions", ())}
+        if result.step.name == _CHECK:
+            found |= {int(pk) for pk in result.evidence.get("medications", ())}
     return found
+
+
+def _products(result: StepResult) -> list[Mapping[str, Any]]:
+    """The products whose facts came with a result."""
+    one, several = result.evidence.get("medication"), result.evidence.get("medications")
+    rows = [one, *(several if isinstance(several, list) else ()), *result.evidence.get("equivalents", ())]
+    return [facts for facts in rows if isinstance(facts, Mapping)]
 
 
 def names_unknown(text: str, turn: Turn) -> bool:
     """Whether an answer names a medicine that nobody looked up, in this turn or before: nothing bears what it says."""
     earlier = [*turn.state.get("focus", ()), *turn.state.get("shown", ()), *turn.state.get("earlier", ())]
     known = looked_up(turn.results) | {int(one["id"]) for one in earlier if "id" in one}
+    names = {str(one[key]) for one in earlier for key in ("en", "he", "name") if one.get(key)}
+    for facts in (facts for result in turn.results for facts in _products(result)):
+        names |= {str(facts[key]) for key in _NAMES if facts.get(key)}
     # In a large catalogue a name has more products than a mention lists: what was looked up by it is known by it.
-    for name in sorted(_names(turn.results, earlier), key=len, reverse=True):
+    for name in sorted(names, key=len, reverse=True):
         text = re.sub(re.escape(name), " ", text, flags=re.IGNORECASE)
     return any(
         not known & {medication.pk for medication in mention.medications}
         for mention in catalog.mentions_in(text, ignore=common_words())
     )
-
-
-def _names(results: Sequence[StepResult], earlier: Sequence[Mapping[str, Any]]) -> set[str]:
-    found = {str(one[key]) for one in earlier for key in ("en", "he", "name") if one.get(key)}
-    for result in results:
-        one, many = result.evidence.get("medication"), result.evidence.get("medications") or ()
-        rows = [one, *(() if isinstance(many, Mapping) else many)]
-        for row in (row for row in rows if isinstance(row, Mapping)):
-            found |= {
-                str(row[key]) for key in ("label_en", "label_he", "generic_en", "generic_he") if row.get(key)
-            }
-    return {name for name in found if len(name) > 2}
 
 
 def _talked_about(results: Sequence[StepResult]) -> dict[str, Any]:

@@ -1,14 +1,13 @@
 """Controlled medicines: no quantity leaves the house, and no model brings a refill about (T16)."""
 
 import itertools
-import json
 from typing import Any
 
 import pytest
 from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, calls, forever, says
 
-from agent.llm.functions import procedure_of
+from agent.llm.functions import frame_of, procedure_of
 from agent.llm.openai import Call
 from agent.models import Confirmation, Run
 from inventory.models import Medication, StockLevel
@@ -177,8 +176,8 @@ def test_a_procedure_takes_nothing_but_a_known_name(tireless: ScriptedModel) -> 
         ["Oxycodone", "Diazepam"],
         "Advil and Coumadin",
     ):
-        frame = procedure_of([Call("1", "start_refill", {"medication_name": value})])
-        assert frame is not None and not frame.medicines, value
-    frame = procedure_of([Call("1", "start_refill", json.loads('{"medication_name": "Valium"}'))])
-    assert frame is not None and [one["id"] for one in frame.medicines] == [25]
+        procedure = procedure_of([Call("1", "start_refill", {"medication_name": value})])
+        assert procedure is not None and not frame_of(procedure).medicines, value
+    procedure = procedure_of([Call("1", "start_refill", {"medication_name": "Valium"})])
+    assert procedure is not None and [one["id"] for one in frame_of(procedure).medicines] == [25]
     assert Medication.objects.get(pk=25).schedule == "IV"
