@@ -7,7 +7,7 @@ import logging
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -22,10 +22,12 @@ from agent.models import Run
 from agent.output import OutputCheck
 from agent.tools.base import redact
 from agent.turns import Work, turn_of, verified_now
-from agent.wording import count, say
+from agent.wording import MASK, count, say
 from prescriptions.models import Patient
 
 log = logging.getLogger(__name__)
+# What a name or a place may be without saying anything.
+_HARMLESS: Final = frozenset({"off_topic", "wrong_language", "foreign_language", "contact"})
 Stand = Callable[[Turn, Speech], Awaitable[Sequence[Step] | Reply]]
 
 
@@ -159,6 +161,11 @@ def apology(turn: Turn) -> Reply:
     )
 
 
-def arguments_shown(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """A call's arguments as the activity panel shows them."""
-    return redact(arguments)
+def arguments_shown(arguments: Mapping[str, Any], said: str) -> dict[str, Any]:
+    """A call's arguments as a customer may see them: no identifiers, and no words of a model's that an answer may not say."""
+    shown = redact(arguments)
+    for name, value in shown.items():
+        own = isinstance(value, str) and value.casefold() not in said.casefold()
+        if own and set(policy.check_free(value, "en")) - _HARMLESS:
+            shown[name] = MASK
+    return shown

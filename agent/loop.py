@@ -53,13 +53,14 @@ async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tu
     results: list[StepResult] = []
     stand, work.turn = guard.stand(work)
     ask = stand or model.next
-    for _ in range(settings.CHAT_STEPS + 1):
+    for _ in range(2 * settings.CHAT_STEPS + 1):
         speaker.attend(results)
         said = await ask(replace(work.turn, results=tuple(results)), speaker)
         if isinstance(said, Reply):
             return said, results
         for step in said:
-            if len(results) >= settings.CHAT_STEPS:
+            # The model behind has steps of its own, whatever the first one used up.
+            if len(results) >= settings.CHAT_STEPS * (2 if work.turn.account.fallback else 1):
                 log.warning("run %s reached the limit of %s steps", work.run.pk, settings.CHAT_STEPS)
                 return guard.apology(work.turn), results
             results.append(await step_run(work, step, live))
@@ -73,8 +74,8 @@ async def step_run(work: Work, step: Step, live: Live) -> StepResult:
     if step.name in ACTIONS:
         return await in_database(action_run)(work.run, step, work.run.input.get("address", ""))
     call_id = f"{work.run.pk.hex[:8]}-{len(live.calls) + 1}"
-    label = tool_label(step.name, step.arguments, work.turn.language)
-    shown = guard.arguments_shown(step.arguments)
+    shown = guard.arguments_shown(step.arguments, work.turn.text)
+    label = tool_label(step.name, shown, work.turn.language)
     live.call_begins({"call_id": call_id, "name": step.name, "label": label, "arguments": shown})
     try:
         outcome = await in_database(call_tool)(step.name, step.arguments, work.context())
@@ -82,6 +83,6 @@ async def step_run(work: Work, step: Step, live: Live) -> StepResult:
         told = getattr(error, "errors", [{"field": "name", "message": "no such tool"}])
         live.call_ends(call_id, step.name, ok=False, duration_ms=0)
         return StepResult(step, ok=False, result={"errors": told}, code="invalid")
-    work.outcomes.append((step, outcome))
+    work.outcomes.append((Step(step.name, shown), outcome))
     live.call_ends(call_id, step.name, ok=outcome.ok, duration_ms=outcome.duration_ms)
     return StepResult(step, outcome.ok, outcome.result, outcome.code or "", outcome.evidence)

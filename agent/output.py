@@ -81,7 +81,7 @@ class OutputCheck:
             found.append("verdict")
         if claims.contradicts_prescription(own, [bool(facts["rx"]) for facts in self._products()]):
             found.append("contradiction")
-        return found + await self._numbers(claims.figures(text))
+        return found + await self._numbers(f"{claims.figures(own)}\n{text}")
 
     def _products(self) -> list[Mapping[str, Any]]:
         """The products that were looked up in this turn."""

@@ -9,6 +9,7 @@ from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
 from agent.policy_output import wrong_language
 
+_OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
 
@@ -44,7 +45,10 @@ class Speaker:
             raise Withheld(["wrong_language"])
 
     async def _show(self, sentence: str) -> None:
-        problems = await self._check.of_sentence(sentence, self._quoted)
+        # A leaflet's words are only excused where the answer says whose they are.
+        paragraph = (self._live.text + sentence).rpartition("\n\n")[2]
+        quoted = self._quoted if _OF_LEAFLET.search(paragraph) else []
+        problems = await self._check.of_sentence(sentence, quoted)
         if problems:
             raise Withheld(problems)
         self._live.say(sentence)

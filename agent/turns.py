@@ -35,7 +35,7 @@ class Work:
     conversation: Conversation
     turn: Turn
     patient: Patient | None
-    outcomes: list[tuple[Step, ToolOutcome]]
+    outcomes: list[tuple[Step, ToolOutcome]]  # each step with its arguments as a customer may see them
 
     def context(self) -> ToolContext:
         """Who calls the tools for this turn: taken from the server's rows, never from a model."""
@@ -166,7 +166,7 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
                 {
                     "name": outcome.name,
                     "label": tool_label(outcome.name, step.arguments, reply.language),
-                    "arguments": outcome.arguments_redacted,
+                    "arguments": step.arguments,
                     "ok": outcome.ok,
                     "duration_ms": outcome.duration_ms,
                 }

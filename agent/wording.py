@@ -13,6 +13,7 @@ from agent.sentences import LABELS, PLURALS, SENTENCES
 from pharmacy_site.lib.text import isolate, ltr
 
 Language = Literal["en", "he"]
+MASK: Final = "***"
 _HEBREW: Final = re.compile(r"[\u05d0-\u05ea]")
 _FOREIGN_TO_HEBREW: Final = re.compile(r"[A-Za-z0-9]")
 _PREFIXED: Final = re.compile(r"(?<![\u05d0-\u05ea])([ובלמהכש]{1,2})\{(\w+)\}")
@@ -126,9 +127,9 @@ def tool_label(name: str, arguments: Mapping[str, Any], language: Language) -> s
     query = str(
         arguments.get("medication_name") or arguments.get("medication_query") or arguments.get("query") or ""
     )
-    if query.startswith("med-"):
+    if query.startswith(("med-", MASK)):
         query = ""  # a number of ours tells a customer nothing
-    place = str(arguments.get("store_query") or "")
+    place = str(arguments.get("store_query") or "").removeprefix(MASK)
     if name == "check_stock" and place:
         return say("doing_check_stock_in", language, place=place[:60])
     key = f"doing_{name}"

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from agent.models import ApiKey
+from agent.wording import MASK
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
 from prescriptions.models import Patient
@@ -22,7 +23,6 @@ TEXT_LENGTH: Final = 500
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
 _EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
 _LONG_NUMBER: Final = re.compile(r"\d(?:[\s().-]{0,2}\d){5,}")
-MASK: Final = "***"
 
 
 def _without_nul(text: str) -> str:

@@ -38,11 +38,12 @@ def test_no_turn_makes_more_than_eight_calls(tireless: ScriptedModel) -> None:
     ):
         talk = once(tireless, ASKS, *replies)
         assert talk.run.state == Run.State.DONE
-        assert ToolCall.objects.filter(run=talk.run).count() <= 8
+        made = ToolCall.objects.filter(run=talk.run).count()
+        # The model behind may make its plan's own calls when the first one has used up the turn's.
+        assert made <= (8 if not talk.run.fallback else 8 + 3)
         assert len(tireless.requests) <= 9
 
 
-@pytest.mark.xfail(strict=True, reason="a model that used up the turn's calls leaves the offline model none")
 def test_a_model_that_never_ends_calling_still_leaves_a_useful_answer(tireless: ScriptedModel) -> None:
     talk = once(tireless, ASKS, forever(calls(("get_medication_by_name", {"medication_name": "Advil"}))))
     assert "3 units" in talk.payload["text"]

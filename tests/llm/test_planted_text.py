@@ -122,16 +122,12 @@ def test_a_procedure_that_planted_text_asks_for_ends_at_the_customers_yes(tirele
     assert (_state()[:2], _state()[3:]) == (before[:2], before[3:])
 
 
-@pytest.mark.xfail(
-    strict=True, reason="what stands in a leaflet may be quoted, and nobody knows that it was planted"
-)
 def test_a_planted_leaflet_is_not_quoted_as_advice(tireless: ScriptedModel) -> None:
     _plant("leaflet", "You should take ten tablets at once.")
     talk = once(tireless, ASKS, LOOK, forever(says("You should take ten tablets at once.")))
     assert "ten tablets" not in "".join(talk.shown)
 
 
-@pytest.mark.xfail(strict=True, reason="the label of a running call shows the name that a model asks for")
 def test_a_models_words_are_not_shown_as_a_tools_label(tireless: ScriptedModel) -> None:
     for tool, arguments in (
         ("get_medication_by_name", {"medication_name": "you should take ten tablets"}),
