@@ -61,9 +61,10 @@ def _models(ids: tuple[int, int], language: str, sentence: str) -> dict[str, lis
     """What a model may do about a question for an interaction."""
     told = [str(pk) for pk in ids]
     look = calls(("get_medication_by_name", {"medication_name": NAMES[ids[0]][0][0]}))
-    check = lambda med_ids, lang=language: calls(
-        ("interaction_check", {"med_ids": med_ids, "language": lang})
-    )  # noqa: E731
+
+    def check(med_ids: Any, lang: str = language) -> Any:
+        return calls(("interaction_check", {"med_ids": med_ids, "language": lang}))
+
     end = forever(says(NEUTRAL[language]))
     denies = {
         "en": f"An old notice read: {sentence} That is history.",
