@@ -1,7 +1,7 @@
 """A language model drives the conversation: the real SDK against a server that says what the test scripts."""
 
-from llm.talking import Talk
-from scripted_model import ScriptedModel, calls, says
+from llm.talking import Talk, once, told
+from scripted_model import ScriptedModel, calls, forever, says
 
 
 def test_tools_run_and_the_answer_is_shown_sentence_by_sentence(model: ScriptedModel) -> None:
@@ -42,3 +42,85 @@ def test_an_answer_about_another_medicine_than_the_one_asked_about_is_not_shown(
     model.script(calls(other), says("It is listed as Ibuprofen."), says("It is listed as Ibuprofen."))
     text = talk.say("What does aspirin contain?")
     assert "Aspirin" in text and talk.run.fallback == "withheld"
+
+
+def test_hebrew(model: ScriptedModel) -> None:
+    look = calls(
+        ("check_stock", {"medication_query": "אדוויל", "store_query": "פלורנטין", "show_all_stores": None})
+    )
+    talk = once(
+        model,
+        "יש לכם אדוויל בפלורנטין?",
+        look,
+        says("בפלורנטין יש 3 אריזות של אדוויל.", chunks=9),
+        language="he",
+    )
+    assert talk.payload["text"].startswith("בפלורנטין יש 3 אריזות של אדוויל.")
+    assert (talk.payload["lang"], talk.run.fallback) == ("he", "")
+    assert '"answer_language": "Hebrew"' in model.requests[0].messages[1]["content"]
+    assert (
+        "איבופרופן" in model.last.messages[-1]["content"]
+        and "Ibuprofen" not in model.last.messages[-1]["content"]
+    )
+
+
+def test_functions_are_offered_by_what_the_conversation_allows(model: ScriptedModel) -> None:
+    private = {"prescription_management", "prescription_verify", "start_refill"}
+    once(model, "hello there, what is new?", forever(says("A branch is near.")))
+    assert not private & set(model.last.tools_offered) and "identify_customer" in model.last.tools_offered
+    once(model, "hello there, what is new?", forever(says("A branch is near.")), patient="10000101")
+    assert private <= set(model.last.tools_offered) and "identify_customer" not in model.last.tools_offered
+
+
+def test_procedures_are_ours_from_the_call_on(model: ScriptedModel) -> None:
+    """The model is not asked again, and what it wrote before the call is not kept."""
+    for call, expected in (
+        (("identify_customer", {"purpose": "prescriptions"}), "email or phone number"),
+        (("identify_customer", {"purpose": "refill"}), "email or phone number"),
+        (("offer_person", {}), "Shall I pass you on?"),
+    ):
+        talk = once(model, "hmm, what now?", calls(call, says="One moment. "))
+        assert expected in talk.payload["text"] and "One moment" not in talk.payload["text"]
+        assert len(model.requests) == 1 and not talk.tools
+    talk = once(
+        model, "hmm, what now?", calls(("start_refill", {"medication_name": "Metformin"})), patient="10000101"
+    )
+    assert talk.tools == ["inventory_check", "prescription_verify"]
+
+
+def test_the_last_twelve_turns_are_told(model: ScriptedModel) -> None:
+    model.script(forever(says("A branch is near.")))
+    talk = Talk()
+    for number in range(15):
+        talk.say(f"hello there, what is new in part {number}x?")
+    said = [message["content"] for message in model.last.messages if message["role"] == "user"]
+    assert said == [f"hello there, what is new in part {number}x?" for number in range(2, 15)]
+
+
+def test_personal_answers_are_not_told_after_the_proof_has_ended(model: ScriptedModel) -> None:
+    talk = once(
+        model,
+        "which prescriptions do I have?",
+        calls(("start_refill", {"medication_name": "Metformin"})),
+        patient="10000101",
+    )
+    assert talk.payload["personal"]
+    talk._set(patient=None, verified_at=None)
+    model.reset()
+    model.script(forever(says("A branch is near.")))
+    talk.say("hello there, what is new?")
+    assert "refills remaining" not in told(model) and "prescriptions do I have" in told(model)
+    assert "prescription_management" not in model.last.tools_offered
+
+
+def test_a_fact_without_a_function_is_asked_for_again(model: ScriptedModel) -> None:
+    look = calls(("get_medication_by_name", {"medication_name": "Warfarin"}))
+    talk = once(
+        model,
+        "does warfarin need a prescription?",
+        says("Warfarin is on file."),
+        look,
+        says("Warfarin is on file as such."),
+    )
+    assert not talk.run.fallback and talk.tools == ["get_medication_by_name"]
+    assert "Call the function" in model.requests[1].messages[-1]["content"]

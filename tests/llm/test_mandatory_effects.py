@@ -62,7 +62,7 @@ def _models(ids: tuple[int, int], language: str, sentence: str) -> dict[str, lis
     told = [str(pk) for pk in ids]
     look = calls(("get_medication_by_name", {"medication_name": NAMES[ids[0]][0][0]}))
 
-    def check(med_ids, lang=language):
+    def check(med_ids: Any, lang: str = language) -> Any:
         return calls(("interaction_check", {"med_ids": med_ids, "language": lang}))
 
     end = forever(says(NEUTRAL[language]))

@@ -1,0 +1,88 @@
+"""A medicine that nobody named is named by the answer, or asked about; a refill never rests on it (T21)."""
+
+import itertools
+from typing import Any
+
+from llm.talking import Talk
+from scripted_model import ScriptedModel, calls, forever, says
+
+from agent.models import Confirmation
+
+NAMES = [("Advil", "אדוויל", "Ibuprofen", "איבופרופן"), ("Warfarin", "וורפרין", "Warfarin", "וורפרין"), ("Metformin", "מטפורמין", "Metformin", "מטפורמין")]  # fmt: skip
+NEEDS = ("does it need a prescription?", "צריך מרשם?")
+YES = {"en": says("Yes, a prescription is on file as required."), "he": says("כן, נדרש מרשם.")}
+
+
+def _look(tool: str, name: str) -> Any:
+    return calls((tool, {"medication_name" if tool == "get_medication_by_name" else "query": name}))
+
+
+def _talked(model: ScriptedModel, language: str, *names: str) -> Talk:
+    """A conversation in which these were asked about, one after the other."""
+    model.reset()
+    talk = Talk(language)
+    for name in names:
+        model.script(
+            _look("get_medication_by_name", name),
+            says({"en": "It is on file.", "he": "הפרטים רשומים."}[language]),
+        )
+        talk.say(("do you sell {}?", "אתם מוכרים {}?")[language == "he"].format(name))
+        model.forget()
+    return talk
+
+
+def test_the_medicine_that_was_assumed_is_named(tireless: ScriptedModel) -> None:
+    """Whatever the model leaves unsaid."""
+    wrong = []
+    for one, language in itertools.product(NAMES, ("en", "he")):
+        he = language == "he"
+        talk = _talked(tireless, language, one[he])
+        for tool in ("get_medication_info", "check_prescription_requirement"):
+            tireless.script(_look(tool, "it"), forever(YES[language]))
+            text = talk.say(NEEDS[he])
+            tireless.forget()
+            if one[2 + he] not in text and one[he] not in text:
+                wrong.append((one[he], tool, text))
+    assert wrong == []
+
+
+def test_of_two_the_one_that_was_looked_up_is_named_or_it_is_asked(tireless: ScriptedModel) -> None:
+    wrong = []
+    for (one, other), language in itertools.product(itertools.permutations(NAMES, 2), ("en", "he")):
+        he = language == "he"
+        talk = _talked(tireless, language, one[he], other[he])
+        tireless.script(_look("get_medication_info", other[he]), forever(YES[language]))
+        text = talk.say(NEEDS[he])
+        tireless.forget()
+        if not any(name in text for name in (other[he], other[2 + he])):
+            wrong.append((one[he], other[he], text))
+    assert wrong == []
+
+
+def test_two_at_once_are_asked_about_without_a_model(tireless: ScriptedModel) -> None:
+    tireless.reset()
+    for language, asked in (
+        ("en", "Advil or Metformin, are they in stock?"),
+        ("he", "אדוויל או מטפורמין, יש במלאי?"),
+    ):
+        talk = Talk(language)
+        look = calls(
+            ("get_medication_by_name", {"medication_name": "Advil"}),
+            ("get_medication_by_name", {"medication_name": "Metformin"}),
+        )
+        tireless.script(look, forever(says({"en": "Both are on file.", "he": "הפרטים רשומים."}[language])))
+        talk.say(asked)
+        tireless.forget()
+        before = len(tireless.requests)
+        text = talk.say(NEEDS[language == "he"])
+        assert len(tireless.requests) == before, text
+        assert all(name[2 + (language == "he")] in text for name in (NAMES[0], NAMES[2]))
+        assert "?" in text
+
+
+def test_a_refill_of_something_assumed_is_asked_about(tireless: ScriptedModel) -> None:
+    talk = Talk(patient="10000101")
+    tireless.script(calls(("start_refill", {"medication_name": "it"})))
+    text = talk.say("please get me some more of it")
+    assert not Confirmation.objects.exists()
+    assert "Amoxicillin" in text and "Metformin" in text and "?" in text
