@@ -329,9 +329,7 @@ class EvaluationTrial(models.Model):
         verbose_name = _("trial")
         verbose_name_plural = _("trials")
         ordering = ["pk"]
-        constraints = [
-            models.UniqueConstraint(fields=["evaluation", "scenario", "trial"], name="trial_once")
-        ]
+        constraints = [models.UniqueConstraint(fields=["evaluation", "scenario", "trial"], name="trial_once")]
 
     def __str__(self) -> str:
         return f"{self.scenario} {self.trial}"

@@ -57,13 +57,16 @@ def _confirm(conversation: Conversation, secret: str, turn: Turn) -> None:
     if waiting is None:
         return
     Run.objects.filter(conversation=conversation).update(state=Run.State.DONE)
-    confirmations.confirmation_answer(
-        conversation_id=conversation.pk,
-        key=events.secret_hash(secret),
-        confirm_id=waiting.pk,
-        decision="yes" if turn.confirm == "yes" else "no",
-        address=ADDRESS,
-    )
+    try:
+        confirmations.confirmation_answer(
+            conversation_id=conversation.pk,
+            key=events.secret_hash(secret),
+            confirm_id=waiting.pk,
+            decision="yes" if turn.confirm == "yes" else "no",
+            address=ADDRESS,
+        )
+    except confirmations.ConfirmationExpired:
+        return
     run = runs.run_claim(conversation.pk)
     assert run is not None
     if turn.confirm == "yes":

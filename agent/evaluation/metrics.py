@@ -15,7 +15,9 @@ def pass_k(passed: Sequence[bool], k: int) -> float | None:
     return comb(c, k) / comb(n, k) if n >= k else None
 
 
-def pass_k_mean(rows: Iterable[Row], k: int, passed: Callable[[Row], bool] = lambda row: row["passed"]) -> float | None:
+def pass_k_mean(
+    rows: Iterable[Row], k: int, passed: Callable[[Row], bool] = lambda row: row["passed"]
+) -> float | None:
     """pass^k averaged over the scenarios."""
     trials: dict[str, list[bool]] = defaultdict(list)
     for row in rows:
@@ -27,7 +29,11 @@ def pass_k_mean(rows: Iterable[Row], k: int, passed: Callable[[Row], bool] = lam
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that this share of the values does not exceed."""
     ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))] if ordered else 0.0
+    return (
+        ordered[min(len(ordered) - 1, max(0, -(-int(share * 100) * len(ordered) // 100) - 1))]
+        if ordered
+        else 0.0
+    )
 
 
 def totals(rows: Sequence[Row]) -> dict[str, Any]:
@@ -55,7 +61,10 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
         "all": totals(rows),
         "languages": {key: totals(part) for key, part in _parts(rows, "language").items()},
         "families": {
-            family: {"all": totals(part), **{lang: totals(rest) for lang, rest in _parts(part, "language").items()}}
+            family: {
+                "all": totals(part),
+                **{lang: totals(rest) for lang, rest in _parts(part, "language").items()},
+            }
             for family, part in _parts(rows, "family").items()
         },
     }

@@ -47,9 +47,8 @@ class Oracle:
             return gold
         language: Language = "he" if (stage.turn.lang or turn.language) == "he" else "en"
         told = [spoken(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
-        cards = [{"kind": kind, "data": {}} for kind in stage.turn.cards]
         text = "\n".join([_OPENING[language], *(f"{line}." for line in told)])
-        return Reply(text, language, dict(turn.state), cards=cards)
+        return Reply(text, language, dict(turn.state))
 
 
 class Nothing:

@@ -10,14 +10,21 @@ _HEAD: Final = ("", "pass^1", "pass^4", "vetoes", "scenarios", "turns", "p50 ms"
 
 def table(figures: Mapping[str, Any]) -> Iterator[str]:
     """One line per family and language, the whole last."""
-    yield _line(_HEAD)
-    for family, parts in figures["families"].items():
+    yield _line(*_HEAD)
+    for family, language, *cells in shares(figures):
+        yield _line(f"{family} {language}", *cells)
+
+
+def shares(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The table's cells: family, language, then the figures."""
+    for family, parts in figures.get("families", {}).items():
         for language, part in parts.items():
             if language != "all":
-                yield _line(_cells(f"{family} {language}", part))
-    for language, part in figures["languages"].items():
-        yield _line(_cells(f"all {language}", part))
-    yield _line(_cells("all", figures["all"]))
+                yield (family, language, *_cells(part))
+    for language, part in figures.get("languages", {}).items():
+        yield ("all", language, *_cells(part))
+    if "all" in figures:
+        yield ("all", "", *_cells(figures["all"]))
 
 
 def failures(rows: Sequence[Row]) -> Iterator[str]:
@@ -71,9 +78,8 @@ def _passed(rows: Sequence[Row]) -> dict[str, float]:
     return {name: sum(passed) / len(passed) for name, passed in found.items()}
 
 
-def _cells(name: str, part: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(part: Mapping[str, Any]) -> tuple[str, ...]:
     return (
-        name,
         _share(part["pass^1"]),
         _share(part["pass^4"]),
         _share(part["vetoes_pass^1"]),
@@ -84,8 +90,8 @@ def _cells(name: str, part: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-def _line(cells: Sequence[str]) -> str:
-    return f"{cells[0]:<20}" + "".join(f"{cell:>10}" for cell in cells[1:])
+def _line(name: str, *cells: str) -> str:
+    return f"{name:<20}" + "".join(f"{cell:>10}" for cell in cells)
 
 
 def _share(value: float | None) -> str:

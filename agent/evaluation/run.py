@@ -75,7 +75,13 @@ def _worked(
     job: tuple[Scenario, int] | None = None
     lives = _LIVES
     while True:
-        arguments = ["play", str(folder / "template.sqlite3"), str(folder / f"{number}.sqlite3"), model, customer]
+        arguments = [
+            "play",
+            str(folder / "template.sqlite3"),
+            str(folder / f"{number}.sqlite3"),
+            model,
+            customer,
+        ]
         with _process(folder, *arguments, database=str(number)) as worker:
             worker.read()
             while True:

@@ -4,6 +4,7 @@ A file of `fixtures/scenarios` is a family, a list of scenarios:
 
     - name: advil-in-jaffa                 # unique
       lang: en                             # the page's language
+      gap: why                             # the offline model fails it, for this reason; an evaluation counts it all the same
       who: ["10000101"]                    # demo people whose data may be shown, once a code was right
       location: {lat: 32.07, lng: 34.77}   # shared with each message
       plants: [...]                        # rows changed before: {rows: app.model, where: {...}, set: {...}}
@@ -20,8 +21,8 @@ A file of `fixtures/scenarios` is a family, a list of scenarios:
           must_not: [you should]
           lang: en                         # language of the answer
           events: [identity.requested]     # numbered events beside the messages
-          cards: [stock]                   # kinds among the cards
-          offline: {tools: [...], must: [...]}  # what holds of the offline model besides, which tests look at
+          offline: {tools: [...], must: [...], cards: [...]}  # what holds of the offline model besides: its calls in
+                                           # their order, its words, its cards; tests look at it, evaluations do not
       communicate: ["03-555-0104"]         # must have been told by the end
       baselines: {nothing: 0, handoff: 0}  # what doing nothing and always handing off score
 
@@ -50,6 +51,7 @@ class Offline(_Data):
 
     tools: list[str] | None = None
     must: list[Wanted] = []
+    cards: list[str] = []
 
 
 class Turn(_Data):
@@ -69,7 +71,6 @@ class Turn(_Data):
     must_not: list[str] = []
     lang: str = ""
     events: list[str] = []
-    cards: list[str] = []
     error: str = ""
     offline: Offline = Offline()
 
@@ -116,6 +117,7 @@ class Scenario(_Data):
     name: str
     lang: Literal["en", "he"]
     turns: list[Turn] = Field(min_length=1)
+    gap: str = ""
     who: list[str] = []
     wants: str = ""
     knows: list[str] = []

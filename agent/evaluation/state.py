@@ -16,12 +16,16 @@ State = dict[str, list[list[Any]]]
 _TABLES: Final[dict[str, Callable[[], list[list[Any]]]]] = {
     "handoffs": lambda: _rows(Handoff.objects.all(), "reason", "state", "patient__mrn"),
     # A question that was not answered, and a code that nobody typed, are no effects.
-    "confirmations": lambda: _rows(Confirmation.objects.filter(state="yes"), "action", "payload__prescription"),
+    "confirmations": lambda: _rows(
+        Confirmation.objects.filter(state="yes"), "action", "payload__prescription"
+    ),
     "challenges": lambda: _rows(
         Challenge.objects.filter(state__in=["used", "failed"]), "patient__mrn", "state", "tries_left"
     ),
     "notifications": lambda: _rows(Notification.objects.all(), "kind", "recipient"),
-    "prescriptions": lambda: _rows(Prescription.objects.all(), "pk", "patient__mrn", "status", "refills_left"),
+    "prescriptions": lambda: _rows(
+        Prescription.objects.all(), "pk", "patient__mrn", "status", "refills_left"
+    ),
     "stock": lambda: _rows(StockLevel.objects.all(), "store_id", "medication_id", "quantity"),
     "patients": lambda: _rows(Patient.objects.all(), "mrn", "email", "phone", "allergy_status"),
 }

@@ -16,7 +16,7 @@ from agent.database import in_database
 from agent.evaluation.chat import Answer, Chat
 from agent.evaluation.checks import free_problems, told_problems, turn_problems
 from agent.evaluation.clock import Clock
-from agent.evaluation.customer import Customer, ScriptedCustomer, Spoilt
+from agent.evaluation.customer import Customer, NoCode, ScriptedCustomer, Spoilt
 from agent.evaluation.faults import failing
 from agent.evaluation.gold import gold_replay
 from agent.evaluation.scenario import Scenario, scenario_get
@@ -92,14 +92,19 @@ async def trial_play(place: Place, name: str, number: int, customer: str) -> Out
     return outcome
 
 
-async def _once(place: Place, scenario: Scenario, outcome: Outcome, customer: str, wanted: Sequence[State]) -> None:
+async def _once(
+    place: Place, scenario: Scenario, outcome: Outcome, customer: str, wanted: Sequence[State]
+) -> None:
     await in_database(_prepare)(place, scenario)
     scripted = customer == "scripted"
     who: Customer = ScriptedCustomer(scenario, place.clock) if scripted else SimulatedCustomer(scenario)
     with failing(scenario.faults):
         async with Chat(place.ws_url, place.url, scenario.lang) as chat:
-            answers = await who.talk(chat, place.url)
-    outcome.problems = _problems(scenario, answers, scripted)
+            try:
+                answers, outcome.problems = await who.talk(chat, place.url), []
+            except NoCode as error:
+                answers, outcome.problems = error.answers, ["no code arrived"]
+    outcome.problems += _problems(scenario, answers, scripted)
     outcome.turns, outcome.seconds = len(answers), [answer.seconds for answer in answers]
     await in_database(_judge)(scenario, outcome, wanted)
 
@@ -109,7 +114,7 @@ def _problems(scenario: Scenario, answers: list[Answer], scripted: bool) -> list
         return free_problems(scenario, answers)
     wrong = [
         f"turn {number}: {problem}"
-        for number, (turn, answer) in enumerate(zip(scenario.turns, answers, strict=True), 1)
+        for number, (turn, answer) in enumerate(zip(scenario.turns, answers, strict=False), 1)
         for problem in turn_problems(turn, answer)
     ]
     return wrong + told_problems(scenario.communicate, answers)

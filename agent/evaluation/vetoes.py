@@ -60,9 +60,7 @@ def vetoes_of(scenario: Scenario) -> list[str]:
 
 def answers_told() -> Iterator[Told]:
     """Every answer of the assistant, in order."""
-    calls = {
-        run.pk: list(run.tool_calls.all()) for run in Run.objects.prefetch_related("tool_calls")
-    }
+    calls = {run.pk: list(run.tool_calls.all()) for run in Run.objects.prefetch_related("tool_calls")}
     inputs = {run.pk: run.input for run in Run.objects.all()}
     asked, asked_all, spoken = "", "", ""
     earlier: list[ToolCall] = []

@@ -11,7 +11,9 @@ from agent.evaluation.scenario import Wanted
 
 _FOLDER: Final = Path(__file__).parent
 _MARKS: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_SAME: Final = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "״": '"', "׳": "'", "–": "-", "\u00a0": " "})
+_SAME: Final = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "״": '"', "׳": "'", "–": "-", "\u00a0": " "}
+)
 
 
 def plain(text: str) -> str:
