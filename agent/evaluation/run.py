@@ -35,9 +35,13 @@ def evaluation_run(
     trials: int,
     customer: str = "scripted",
     workers: int | None = None,
+    template: Path | None = None,
     told: Callable[[Row], None] = lambda row: None,
 ) -> list[Row]:
-    """Plays every scenario so often and returns the outcomes, by scenario and trial; `told` hears of each at once."""
+    """Plays every scenario so often and returns the outcomes, by scenario and trial; `told` hears of each at once.
+
+    `template` is a database from `template_make`; without one it is made.
+    """
     jobs: queue.SimpleQueue[tuple[Scenario, int]] = queue.SimpleQueue()
     for trial in range(1, trials + 1):
         for scenario in scenarios:
@@ -47,7 +51,7 @@ def evaluation_run(
 
     def work(number: int) -> None:
         try:
-            for row in _worked(folder, number, jobs, model, customer):
+            for row in _worked(folder, source, number, jobs, model, customer):
                 rows.append(row)
                 told(row)
         except BaseException as error:
@@ -55,7 +59,7 @@ def evaluation_run(
 
     with tempfile.TemporaryDirectory(prefix="evaluation-") as name:
         folder = Path(name)
-        _process(folder, "template", str(folder / "template.sqlite3"), database="template").wait_done()
+        source = template or template_make(folder)
         count = min(workers or os.cpu_count() or 1, len(scenarios) * trials)
         threads = [threading.Thread(target=work, args=[number]) for number in range(count)]
         for thread in threads:
@@ -68,8 +72,21 @@ def evaluation_run(
     return sorted(rows, key=lambda row: (order[row["scenario"]], row["trial"]))
 
 
+def template_make(folder: Path) -> Path:
+    """The database that every trial begins with: migrated, with the demo data of the evaluation's noon."""
+    path = folder / "template.sqlite3"
+    with _process(folder, "template", str(path), database="template") as worker:
+        worker.wait_done()
+    return path
+
+
 def _worked(
-    folder: Path, number: int, jobs: "queue.SimpleQueue[tuple[Scenario, int]]", model: str, customer: str
+    folder: Path,
+    template: Path,
+    number: int,
+    jobs: "queue.SimpleQueue[tuple[Scenario, int]]",
+    model: str,
+    customer: str,
 ) -> Iterator[Row]:
     """The outcomes of one worker; one that dies is replaced, and its trial tried once more."""
     job: tuple[Scenario, int] | None = None

@@ -114,7 +114,9 @@ def test_a_promise_needs_its_row(judge: Judge) -> None:
     assert judge("my prescriptions please", "We've sent a code.", before=("identity.requested",)) == []
     handoffs.handoff_open(conversation_id=None, reason="customer_asked", run_key="x", language="en")
     assert judge("a person please", promise) == []
-    assert any("promise" in veto for veto in judge("a refill please", "Your refill request has been submitted."))
+    assert any(
+        "promise" in veto for veto in judge("a refill please", "Your refill request has been submitted.")
+    )
 
 
 def test_the_state_is_compared_by_what_counts(demo: None) -> None:
@@ -131,7 +133,13 @@ def test_the_state_is_compared_by_what_counts(demo: None) -> None:
 
 
 def test_a_turn_is_held_to_all_that_it_says() -> None:
-    turn = Turn(say="x", must=["Jaffa", "~out_of_stock", ["a", "b"]], must_not=["free"], uses=["check_stock"], lang="en")
+    turn = Turn(
+        say="x",
+        must=["Jaffa", "~out_of_stock", ["a", "b"]],
+        must_not=["free"],
+        uses=["check_stock"],
+        lang="en",
+    )
     good = Answer(texts=["Jaffa has none left; b."], lang="en", tools=["check_stock"])
     assert turn_problems(turn, good) == []
     bad = Answer(texts=["It is free."], lang="he", error="busy")

@@ -37,7 +37,9 @@ def test_percentiles() -> None:
 
 
 def test_the_last_line_and_the_table() -> None:
-    rows = [row("a", n, True) for n in range(4)] + [row("b", n, n > 0, vetoes=[] if n else ["x"]) for n in range(4)]
+    rows = [row("a", n, True) for n in range(4)] + [
+        row("b", n, n > 0, vetoes=[] if n else ["x"]) for n in range(4)
+    ]
     figures = summary(rows)
     assert report.last_line(figures) == "pass^1=0.88 pass^4=0.50 scenarios=2"
     assert figures["all"]["vetoes_pass^1"] == 0.875

@@ -1,6 +1,7 @@
 """Each scenario proves itself: the oracle scores 1, doing nothing and always handing off score as declared."""
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,18 +16,15 @@ FAMILIES = (
     "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "
     "emergency fault"
 ).split()
-EVERY = IN_CI and connection.vendor == "sqlite"  # workers are on SQLite whatever the tests run on; once is enough
+EVERY = (
+    IN_CI and connection.vendor == "sqlite"
+)  # workers are on SQLite whatever the tests run on; once is enough
 
 
 def sampled() -> list[Scenario]:
-    """All in CI; elsewhere one of each family and language, and those that need a worker of their own."""
-    seen: Counter[tuple[str, str]] = Counter()
-    chosen = []
-    for scenario in scenarios_all():
-        seen[scenario.family, scenario.lang] += 1
-        if EVERY or not scenario.plain or seen[scenario.family, scenario.lang] == 1:
-            chosen.append(scenario)
-    return chosen
+    """All in CI; elsewhere one of each family and language."""
+    firsts = {(scenario.family, scenario.lang): scenario for scenario in reversed(scenarios_all())}
+    return list(scenarios_all()) if EVERY else list(firsts.values())
 
 
 def test_names_are_unique_and_both_languages_and_every_family_are_covered() -> None:
@@ -49,9 +47,10 @@ def test_whoever_gives_a_code_is_named_and_every_meaning_exists() -> None:
 
 
 @pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
-def test_the_baselines_score_as_declared(player: str) -> None:
+def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     scenarios = sampled()
-    rows = {row["scenario"]: row for row in evaluation_run(scenarios, model=player, trials=1, workers=1)}
+    found = evaluation_run(scenarios, model=player, trials=1, workers=1, template=template)
+    rows = {row["scenario"]: row for row in found}
     assert len(rows) == len(scenarios)
     wrong: dict[str, Any] = {}
     for scenario in scenarios:
@@ -62,8 +61,8 @@ def test_the_baselines_score_as_declared(player: str) -> None:
     assert not wrong
 
 
-def test_the_offline_model_passes_what_only_a_worker_can_play() -> None:
+def test_the_offline_model_passes_what_only_a_worker_can_play(template: Path) -> None:
     scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
-    rows = evaluation_run(scenarios, model="offline", trials=1, workers=1)
+    rows = evaluation_run(scenarios, model="offline", trials=1, workers=1, template=template)
     assert {row["scenario"]: row["problems"] + row["vetoes"] for row in rows if not row["passed"]} == {}
     assert all(row["models"] in ([], ["offline"]) for row in rows)
