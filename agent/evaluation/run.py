@@ -94,7 +94,7 @@ def _worked(
     while True:
         arguments = [
             "play",
-            str(folder / "template.sqlite3"),
+            str(template),
             str(folder / f"{number}.sqlite3"),
             model,
             customer,

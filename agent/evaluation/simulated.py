@@ -21,7 +21,7 @@ from agent.evaluation.customer import Spoilt, demo_code
 from agent.evaluation.players import stage_set
 from agent.evaluation.scenario import Scenario
 from agent.evaluation.wording import folded
-from inventory.models import IngredientAlias, MedicationAlias, MedicationTerm
+from inventory.models import IngredientAlias, Medication, MedicationAlias
 
 EXTRA_TURNS: Final = 4  # more than the script has, for what the assistant asks back
 _CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|\+?\d[\d -]{7,}\d")
@@ -126,7 +126,7 @@ def _bare(text: str) -> str:
 @cache
 def _medicines() -> tuple[str, ...]:
     """Every name under which a medicine is known; the demo data's are the same in every trial."""
-    named = MedicationTerm.objects.values_list("term__folded", flat=True)
+    named = [name for pair in Medication.objects.values_list("name_en", "name_he") for name in pair if name]
     also = [*MedicationAlias.objects.values_list("text", flat=True)]
     also += IngredientAlias.objects.values_list("text", flat=True)
     return tuple({name for name in (folded(each) for each in [*named, *also]) if len(name) > 3})

@@ -67,7 +67,7 @@ class Place:
     def fresh(self) -> None:
         """The demo data as they were at noon, and nothing else anywhere."""
         with (
-            closing(sqlite3.connect(self.template)) as source,
+            closing(sqlite3.connect(f"{self.template.as_uri()}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(self.database, timeout=30)) as copy,
         ):
             source.backup(copy)

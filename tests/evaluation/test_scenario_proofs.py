@@ -11,6 +11,7 @@ from served_site import IN_CI
 from agent.evaluation.run import evaluation_run
 from agent.evaluation.scenario import Scenario, scenarios_all
 from agent.evaluation.wording import spoken, words
+from agent.llm.offline import OfflineModel
 
 FAMILIES = (
     "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "
@@ -65,4 +66,4 @@ def test_the_offline_model_passes_what_only_a_worker_can_play(template: Path) ->
     scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
     rows = evaluation_run(scenarios, model="offline", trials=1, workers=1, template=template)
     assert {row["scenario"]: row["problems"] + row["vetoes"] for row in rows if not row["passed"]} == {}
-    assert all(row["models"] in ([], ["offline"]) for row in rows)
+    assert {name for row in rows for name in row["models"]} == {OfflineModel.name, "unreachable"}
