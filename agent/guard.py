@@ -28,6 +28,7 @@ from prescriptions.models import Patient
 log = logging.getLogger(__name__)
 # What a name or a place may be without saying anything.
 _HARMLESS: Final = frozenset({"off_topic", "wrong_language", "foreign_language", "contact"})
+_CODE: Final = re.compile(r"\s*\d{6}\s*")
 Stand = Callable[[Turn, Speech], Awaitable[Sequence[Step] | Reply]]
 
 
@@ -53,6 +54,8 @@ def stand(work: Work) -> tuple[Stand | None, Turn]:
     outcome = turn.code.get("outcome")
     if outcome == "locked":
         return _handoff("identity_failed"), turn
+    if turn.state.get("waiting") and not (turn.challenge_open or outcome) and _CODE.fullmatch(turn.text):
+        outcome = "expired"  # nothing waits for it any more, so nobody read it as a code
     if outcome in ("wrong", "expired"):
         return _fixed(_code_reply(turn, outcome)), turn
     verdict = policy.check_input(turn.text) if turn.text and not outcome else policy.InputVerdict.ANSWER

@@ -32,7 +32,15 @@ _STORES: Final = [
     "stores.openingexception",
 ]
 _PATIENTS: Final = ["prescriptions.patient", "prescriptions.allergy", "prescriptions.prescription"]
-_TALK: Final = ["agent.conversation", "agent.event", "agent.run", "agent.toolcall", "agent.feedback"]
+_TALK: Final = [
+    "agent.conversation",
+    "agent.event",
+    "agent.run",
+    "agent.toolcall",
+    "agent.feedback",
+    "agent.evaluation",
+    "agent.evaluationtrial",
+]
 _ALL: Final = ("view", "add", "change", "delete")
 
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.utils import timezone
-from flows.scenario import Chat
-from flows.test_scenarios import _demo_code
 from freezegun import freeze_time
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from agent import events, retention, runs
+from agent.evaluation.chat import Chat
+from agent.evaluation.customer import demo_code
 from agent.models import Conversation, Event, Run, ToolCall
 from prescriptions.handoffs import handoff_close, handoff_open
 from prescriptions.models import AuditEvent
@@ -35,7 +35,9 @@ async def refill_asked(site: Any, chat: Chat) -> dict[str, Any]:
     """David asks for a refill, as himself; returns the confirmation that he is asked for."""
     await chat.ask(message("I'd like to refill my amoxicillin"))
     await chat.ask(message("david.cohen@example.com"))
-    await chat.send({"type": "identity.code", "code": await _demo_code(site, chat.secret)})
+    await chat.send(
+        {"type": "identity.code", "code": await demo_code(site.url, chat.secret, seen=0, seconds=15)}
+    )
     asked = await chat.receive("confirm.requested")
     await chat.receive("run.completed")
     return asked

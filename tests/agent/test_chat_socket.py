@@ -10,9 +10,10 @@ from contextlib import closing
 from typing import Any
 
 import pytest
-from flows.scenario import Chat
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from agent.evaluation.chat import Chat
 
 
 def rows(site: Any, sql: str) -> list[tuple[Any, ...]]:
@@ -353,13 +354,13 @@ def test_known_unknown_and_malformed_identifiers_get_the_same_bytes(chat_server:
 
 
 def test_a_code_is_nowhere_in_the_database_once_it_was_typed(chat_server: Any) -> None:
-    from flows.test_scenarios import _demo_code
+    from agent.evaluation.customer import demo_code
 
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("What prescriptions do I have?"))
             await chat.ask(message("amit.peretz@example.com"))
-            code = await _demo_code(chat_server, chat.secret)
+            code = await demo_code(chat_server.url, chat.secret, seen=0, seconds=15)
             answer = await chat.ask(message(f"it is {code}"))
             assert "identity.verified" in answer.events and "prescription_management" in answer.tools
             for table, column in (

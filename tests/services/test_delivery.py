@@ -17,11 +17,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from flows.scenario import Chat
 from lines import Line
 from served_site import missing
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+
+from agent.evaluation.chat import Chat
 
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
 ASKED = "Do you have Cetirizine?"

@@ -9,9 +9,10 @@ import uuid
 from typing import Any
 
 import pytest
-from flows.scenario import Chat
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from agent.evaluation.chat import Chat
 
 pytestmark = pytest.mark.django_db(databases=[])
 

@@ -1,0 +1,57 @@
+"""pass^k and what is told of many trials."""
+
+from typing import Any
+
+from agent.evaluation import report
+from agent.evaluation.metrics import pass_k, pass_k_mean, percentile, summary
+
+
+def row(scenario: str, trial: int, passed: bool, **other: Any) -> dict[str, Any]:
+    return {
+        "scenario": scenario, "family": "stock", "language": "en", "trial": trial, "passed": passed, "problems": [],
+        "vetoes": [], "spoilt": 0, "turns": 2, "seconds": [0.1, 0.3], "tokens_in": 10, "tokens_out": 5, "cost": 0.01,
+        "fallbacks": 0, **other,
+    }  # fmt: skip
+
+
+def test_pass_k_is_the_share_of_draws_in_which_all_pass() -> None:
+    assert pass_k([True] * 4, 4) == 1
+    assert pass_k([True, True, True, False], 4) == 0
+    assert pass_k([True, True, True, False], 1) == 0.75
+    # Of the 15 pairs out of 6 trials, 4 passing trials give 6.
+    assert pass_k([True] * 4 + [False] * 2, 2) == 6 / 15
+    assert pass_k([True], 4) is None
+
+
+def test_scenarios_count_alike_however_often_each_was_played() -> None:
+    rows = [row("a", n, True) for n in range(8)] + [row("b", n, n == 0) for n in range(2)]
+    assert pass_k_mean(rows, 1) == 0.75
+    assert pass_k_mean(rows, 4) == 1  # only "a" was played four times
+    assert pass_k_mean([], 1) is None
+
+
+def test_percentiles() -> None:
+    assert percentile([], 0.5) == 0
+    assert percentile([3, 1, 2], 0.5) == 2
+    assert percentile(list(range(1, 101)), 0.95) == 95
+
+
+def test_the_last_line_and_the_table() -> None:
+    rows = [row("a", n, True) for n in range(4)] + [
+        row("b", n, n > 0, vetoes=[] if n else ["x"]) for n in range(4)
+    ]
+    figures = summary(rows)
+    assert report.last_line(figures) == "pass^1=0.88 pass^4=0.50 scenarios=2"
+    assert figures["all"]["vetoes_pass^1"] == 0.875
+    assert figures["all"]["tokens_in"] == 80 and figures["all"]["p95_ms"] == 300
+    lines = list(report.table(figures))
+    assert len(lines) == 4 and lines[-1].split()[:4] == ["all", "0.88", "0.50", "0.88"]
+
+
+def test_two_runs_are_compared() -> None:
+    before = report.document([row("a", 1, True), row("b", 1, True)], model="offline")
+    after = [row("a", 1, True), row("b", 1, False), row("c", 1, True)]
+    told = list(report.comparison(before, after))
+    assert "b: 1.00 -> 0.00" in told and "c: n/a -> 1.00" in told
+    assert not any(line.startswith("a:") for line in told)
+    assert not list(report.comparison(before, [row("a", 1, True), row("b", 1, True)]))

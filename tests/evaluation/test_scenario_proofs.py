@@ -1,0 +1,69 @@
+"""Each scenario proves itself: the oracle scores 1, doing nothing and always handing off score as declared."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+from served_site import IN_CI
+
+from agent.evaluation.run import evaluation_run
+from agent.evaluation.scenario import Scenario, scenarios_all
+from agent.evaluation.wording import spoken, words
+from agent.llm.offline import OfflineModel
+
+FAMILIES = (
+    "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "
+    "emergency fault"
+).split()
+EVERY = (
+    IN_CI and connection.vendor == "sqlite"
+)  # workers are on SQLite whatever the tests run on; once is enough
+
+
+def sampled() -> list[Scenario]:
+    """All in CI; elsewhere one of each family and language."""
+    firsts = {(scenario.family, scenario.lang): scenario for scenario in reversed(scenarios_all())}
+    return list(scenarios_all()) if EVERY else list(firsts.values())
+
+
+def test_names_are_unique_and_both_languages_and_every_family_are_covered() -> None:
+    names = [scenario.name for scenario in scenarios_all()]
+    assert len(names) == len(set(names))
+    counted = Counter((scenario.family, scenario.lang) for scenario in scenarios_all())
+    for language in ("en", "he"):
+        assert sum(number for (_, lang), number in counted.items() if lang == language) >= 60
+        assert all(counted[family, language] >= 5 for family in FAMILIES)
+
+
+def test_whoever_gives_a_code_is_named_and_every_meaning_exists() -> None:
+    for scenario in scenarios_all():
+        if any(turn.code_typed == "demo" for turn in scenario.turns):
+            assert scenario.who, scenario.name
+        for turn in scenario.turns:
+            for wanted in turn.must:
+                assert spoken(wanted, scenario.lang), scenario.name
+    assert all(set(meaning) == {"en", "he"} for meaning in words("meanings").values())
+
+
+@pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
+def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
+    scenarios = sampled()
+    found = evaluation_run(scenarios, model=player, trials=1, workers=1, template=template)
+    rows = {row["scenario"]: row for row in found}
+    assert len(rows) == len(scenarios)
+    wrong: dict[str, Any] = {}
+    for scenario in scenarios:
+        declared = 1 if player == "oracle" else getattr(scenario.baselines, player)
+        row = rows[scenario.name]
+        if row["passed"] != bool(declared):
+            wrong[scenario.name] = row["problems"] + row["vetoes"] or "passed"
+    assert not wrong
+
+
+def test_the_offline_model_passes_what_only_a_worker_can_play(template: Path) -> None:
+    scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
+    rows = evaluation_run(scenarios, model="offline", trials=1, workers=1, template=template)
+    assert {row["scenario"]: row["problems"] + row["vetoes"] for row in rows if not row["passed"]} == {}
+    assert {name for row in rows for name in row["models"]} == {OfflineModel.name, "unreachable"}
