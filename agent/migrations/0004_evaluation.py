@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agent', '0002_delivery'),
+        ('agent', '0003_language_model'),
     ]
 
     operations = [
