@@ -42,22 +42,22 @@ class Chat:
         self.secret = ""
 
     async def __aenter__(self) -> Self:
-        self._socket = await connect(self._ws_url, origin=self._site_url)  # type: ignore[arg-type]
+        self.socket = await connect(self._ws_url, origin=self._site_url)  # type: ignore[arg-type]
         await self.send({"type": "hello", "lang": self._lang})
         self.secret = (await self.receive("hello.ok"))["conversation"]
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._socket.close()
+        await self.socket.close()
 
     async def send(self, frame: dict[str, Any]) -> None:
         """Sends one frame."""
-        await self._socket.send(json.dumps({"v": 1, **frame}))
+        await self.socket.send(json.dumps({"v": 1, **frame}))
 
     async def receive(self, *types: str) -> dict[str, Any]:
         """The next frame, or the next of one of these types."""
         while True:
-            frame: dict[str, Any] = json.loads(await asyncio.wait_for(self._socket.recv(), SECONDS))
+            frame: dict[str, Any] = json.loads(await asyncio.wait_for(self.socket.recv(), SECONDS))
             if not types or frame["type"] in types:
                 return frame
 
