@@ -4,7 +4,7 @@ Pure. A claim that the data do not bear is found by words alone; when in doubt t
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 _NUMBER_WORDS: Final = {
@@ -32,6 +32,43 @@ _NEEDED: Final = re.compile(
     r"|prescription[ -]only|\bRx\b|(?:נדרש|צריך|דורש\w*|מחייב\w*|טעונ\w*|חובת)\s+מרשם|במרשם בלבד",
     re.IGNORECASE,
 )
+
+
+_COUNTED: Final = {
+    "stock": (
+        re.compile(r"(\d+)\s*(?:packs?|packages?|units?|boxes|box|bottles?|left in stock|in stock|available|אריז\w*|יחיד\w*|קופס\w*)", re.I),
+        frozenset({"qty", "quantity", "qty_on_hand", "totals"}),
+    ),
+    "refills": (
+        re.compile(r"(\d+)\s*(?:refills?|ניפוק\w*|מילויים)", re.I),
+        frozenset({"refills_left", "refills_remaining"}),
+    ),
+}  # fmt: skip
+
+
+def counts_unproven(text: str, facts: object) -> bool:
+    """Whether a text counts packs or refills in another number than the results of this turn do.
+
+    A strength or a price proves no quantity. What lists are long may be counted as well ("2 boxes are listed").
+    """
+    for pattern, keys in _COUNTED.values():
+        told = {int(number) for number in pattern.findall(figures(text))}
+        if told and not told <= set(_under(facts, keys, inside=False)):
+            return True
+    return False
+
+
+def _under(value: object, keys: frozenset[str], *, inside: bool) -> Iterator[int]:
+    """The whole numbers under such keys, and the lengths of lists."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _under(item, keys, inside=inside or key in keys)
+    elif isinstance(value, list | tuple):
+        yield len(value)
+        for item in value:
+            yield from _under(item, keys, inside=inside)
+    elif inside and isinstance(value, int | str) and str(value).isdecimal():
+        yield int(value)
 
 
 def figures(text: str) -> str:

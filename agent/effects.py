@@ -15,6 +15,7 @@ from agent.llm.offline.cards import medication_card, prescriptions_card, product
 from agent.llm.offline.facts import pairs_part
 from agent.llm.offline.listing import MOST_LISTED, equivalents_part
 from agent.llm.offline.names import about
+from agent.llm.offline.patients import prescription_kept
 from agent.llm.offline.recognise import common_words
 from agent.speech import leaflet_texts
 from inventory import catalog
@@ -108,6 +109,8 @@ def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
     for result in results:
         if _checked(result) and not _is_repeated(result, results):
             names = result.evidence.get("medications", {})
+            if not names and not result.evidence.get("unassessed"):
+                continue  # ids that a model made up: what the message names was checked before
             yield pairs_part(view, [{"id": int(pk), **label} for pk, label in names.items()], result)
         if result.step.name == "inventory_find_equivalent" and "medication" in result.evidence:
             yield equivalents_part(view, medicine_of(result.evidence["medication"]), result)
@@ -133,7 +136,9 @@ def _products(result: StepResult) -> list[Mapping[str, Any]]:
 def names_unknown(text: str, turn: Turn) -> bool:
     """Whether an answer names a medicine that nobody looked up, in this turn or before: nothing bears what it says."""
     earlier = [*turn.state.get("focus", ()), *turn.state.get("shown", ()), *turn.state.get("earlier", ())]
+    own = turn.state.get("prescriptions", ()) if turn.identifier else ()
     known = looked_up(turn.results) | {int(one["id"]) for one in earlier if "id" in one}
+    known |= {int(one["med_id"]) for one in own}
     names = {str(one[key]) for one in earlier for key in ("en", "he", "name") if one.get(key)}
     for facts in (facts for result in turn.results for facts in _products(result)):
         names |= {str(facts[key]) for key in _NAMES if facts.get(key)}
@@ -155,6 +160,8 @@ def _talked_about(results: Sequence[StepResult]) -> dict[str, Any]:
     ]
     state = about(list({one["id"]: one for one in found}.values()))
     for result in results:
+        if result.ok and result.step.name == "prescription_management" and "prescriptions" in result.result:
+            state["prescriptions"] = [prescription_kept(row) for row in result.result["prescriptions"]]
         if result.ok and result.step.name == "inventory_check":
             state["shown"] = [option_of(facts) for facts in result.evidence["medications"][:MOST_LISTED]]
     return state

@@ -79,6 +79,10 @@ class OutputCheck:
             own = own.replace(quote, " ")
         if self._work.turn.memo.get(NO_VERDICT) and claims.is_verdict(own):
             found.append("verdict")
+        if claims.counts_unproven(
+            own, [facts_of(result.result, result.evidence) for result in self._results]
+        ):
+            found.append("number")
         if claims.contradicts_prescription(own, [bool(facts["rx"]) for facts in self._products()]):
             found.append("contradiction")
         return found + await self._numbers(f"{claims.figures(own)}\n{text}")

@@ -9,6 +9,8 @@ from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
 from agent.policy_output import wrong_language
 
+LONGEST_SENTENCE: Final = 1_500  # characters
+SHORTEST_TELLING: Final = 40  # characters that show which language an answer is in
 _OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
@@ -26,27 +28,33 @@ class Speaker:
         self._check.take(results)
         self._quoted = leaflet_texts(results)
 
-    async def hear(self, piece: str) -> None:
+    async def hear(self, piece: str, language: Language) -> None:
         """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
         self._held += piece
+        if len(self._held) > LONGEST_SENTENCE:
+            raise Withheld(["run_on"])
         ends = [match.end() for match in _SENTENCE_END.finditer(self._held)]
         if not ends:
             return
         whole, self._held = self._held[: ends[-1]], self._held[ends[-1] :]
         for sentence in sentences(whole):
-            await self._show(sentence)
+            await self._show(sentence, language)
 
     async def end(self, language: Language) -> None:
         """The answer is whole; what was still held is looked at, and its language. Raises Withheld."""
         held, self._held = self._held, ""
         if held.strip():
-            await self._show(held)
+            await self._show(held, language)
         if wrong_language(self._live.text, language):
             raise Withheld(["wrong_language"])
 
-    async def _show(self, sentence: str) -> None:
+    async def _show(self, sentence: str, language: Language) -> None:
+        # A first line may be a name in the other letters; more than that is the answer's language.
+        said = self._live.text + sentence
+        if len(said) > SHORTEST_TELLING and wrong_language(said, language):
+            raise Withheld(["wrong_language"])
         # A leaflet's words are only excused where the answer says whose they are.
-        paragraph = (self._live.text + sentence).rpartition("\n\n")[2]
+        paragraph = said.rpartition("\n\n")[2]
         quoted = self._quoted if _OF_LEAFLET.search(paragraph) else []
         problems = await self._check.of_sentence(sentence, quoted)
         if problems:

@@ -175,7 +175,7 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
         }
         if confirm := work.run.input.get("confirm"):
             payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
-        if any(tool_get(outcome.name).private for _, outcome in work.outcomes):
+        if work.turn.account.personal or any(tool_get(outcome.name).private for _, outcome in work.outcomes):
             payload["personal"] = True
         if reply.phones:
             payload["phones"] = list(reply.phones)

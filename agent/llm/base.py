@@ -34,13 +34,14 @@ class StepResult:
 
 @dataclass
 class Account:
-    """What one turn took: the language model that worded its answer, its rules' version, tokens, why it fell back."""
+    """What one turn took: the model that worded its answer, its rules' version, tokens, why it fell back."""
 
     model: str = ""
     prompt: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
     fallback: str = ""
+    personal: bool = False  # the model saw a patient's data, so its words may hold some
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ class Withheld(Exception):
 class Speech(Protocol):
     """Where a model's words go as they come: a customer sees a sentence only once it has been checked."""
 
-    async def hear(self, piece: str) -> None:
-        """Takes the next piece of the answer. Raises Withheld."""
+    async def hear(self, piece: str, language: Language) -> None:
+        """Takes the next piece of the answer, which is to be in this language. Raises Withheld."""
         ...
 
     async def end(self, language: Language) -> None:

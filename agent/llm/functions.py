@@ -12,6 +12,7 @@ from agent.llm.base import ModelUnavailable, Step, Turn
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.recognise import recognise
 from agent.llm.openai import Call
+from agent.llm.placeholders import Placeholders
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
 
@@ -110,3 +111,8 @@ def _step(call: Call) -> Step:
         raise ModelUnavailable("unknown_tool")
     # Also a patient's tool that was not offered: the door refuses it and writes that down.
     return Step(call.name, dict(call.arguments))
+
+
+def with_identifiers(step: Step, hidden: Placeholders) -> Step:
+    """The step with its placeholders put back where a customer's data belong: a patient's tool and nowhere else."""
+    return Step(step.name, hidden.restore(step.arguments)) if step.name in _PRIVATE else step

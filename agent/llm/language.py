@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from agent.database import in_database
 from agent.llm import prompt
 from agent.llm.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
 from agent.llm.budget import budget_check
-from agent.llm.functions import Procedure, functions_for, procedure_of, steps_of
+from agent.llm.functions import Procedure, functions_for, procedure_of, steps_of, with_identifiers
 from agent.llm.openai import Call, ChatCompletions, Usage
 from agent.llm.placeholders import Placeholders
 from pharmacy_site.lib.text import is_invisible
@@ -50,7 +51,7 @@ class LanguageModel:
             dialogue.until = asyncio.get_running_loop().time() + self._seconds
             turn.account.prompt = prompt.version()
         _tell_results(dialogue, turn)
-        text = _Text(dialogue.hidden, speech.hear)
+        text = _Text(dialogue.hidden, partial(speech.hear, language=dialogue.language))
         usage = Usage()
         try:
             completion = await self._completions.complete(
@@ -67,7 +68,7 @@ class LanguageModel:
                 raise ModelUnavailable("too_many_calls")
             steps = steps_of(completion.calls)
             _keep_calls(dialogue, completion.text, completion.calls)
-            return [Step(step.name, dialogue.hidden.restore(step.arguments)) for step in steps]
+            return [with_identifiers(step, dialogue.hidden) for step in steps]
         if completion.is_cut:
             raise Withheld(["length"])
         await text.end()
@@ -122,6 +123,7 @@ def _opened(turn: Turn, language: Language) -> _Dialogue:
         raise ModelUnavailable("no_conversation")
     budget_check(turn.conversation_id)
     said_before = prompt.earlier(turn.conversation_id, turn.input_seq)
+    turn.account.personal = bool(turn.identifier) and any(payload.get("personal") for payload in said_before)
     hidden = Placeholders(turn.personal)
     return _Dialogue(hidden, language, prompt.messages_of(turn, said_before, hidden, language))
 

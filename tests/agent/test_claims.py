@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.claims import contradicts_prescription, figures, is_verdict
+from agent.claims import contradicts_prescription, counts_unproven, figures, is_verdict
 
 
 def test_numbers_in_words_become_figures() -> None:
@@ -53,3 +53,28 @@ def test_other_beginnings_are_none(text: str) -> None:
 )
 def test_what_needs_a_prescription(text: str, required: list[bool], is_wrong: bool) -> None:
     assert contradicts_prescription(text, required) is is_wrong
+
+
+STOCK = {
+    "result": {"requestedStore": {"qty": 3}},
+    "facts": {"medication": {"strength": "200 mg", "pack_size": 20}},
+}
+REFILLS = {"result": {"prescription": {"refills_left": 2, "med_id": 7}}}
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "is_unproven"),
+    [
+        ("Florentin has 3 packs of it.", STOCK, False),
+        ("Florentin has three packs of it.", STOCK, False),
+        ("Florentin has 200 packs of it.", STOCK, True),
+        ("יש 200 אריזות בפלורנטין", STOCK, True),
+        ("יש 3 אריזות בפלורנטין", STOCK, False),
+        ("It has 20 tablets of 200 mg.", STOCK, False),
+        ("You have 2 refills left.", REFILLS, False),
+        ("You have seven refills left.", REFILLS, True),
+        ("Florentin has 3 packs of it.", {"result": {"stores": []}}, True),
+    ],
+)
+def test_quantities_are_proven_by_quantities(text: str, facts: object, is_unproven: bool) -> None:
+    assert counts_unproven(text, facts) is is_unproven

@@ -169,9 +169,6 @@ def test_whole_conversations_leave_nothing_behind(
     assert _hits(told(tireless)) == []
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a call's arguments are kept with the placeholder put back, whatever the field"
-)
 def test_a_name_in_a_call_is_not_kept_in_clear(tireless: ScriptedModel, canary: Patient) -> None:
     named = [
         ("get_medication_by_name", {"medication_name": value}) for value in ("[[PATIENT]]", "[[DATE_1]]")
@@ -183,15 +180,9 @@ def test_a_name_in_a_call_is_not_kept_in_clear(tireless: ScriptedModel, canary: 
         says("It is not on file."),
         patient=CANARY["mrn"],
     )
-    once(
-        tireless, "שלום, שמי זפירינה קווילפדר, מה חדש אצלכם?", language="he"
-    )  # taken for a medicine by the offline model
     assert "agent_toolcall" not in _cells()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="only an answer with a private call is marked personal, not one that repeats it"
-)
 def test_what_is_repeated_from_a_personal_answer_is_personal_too(
     tireless: ScriptedModel, canary: Patient
 ) -> None:

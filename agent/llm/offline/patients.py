@@ -98,7 +98,7 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
         suggestions=[*chips, view.say("chip_person")],
         state={
             "waiting": None,
-            "prescriptions": [_kept(row) for row in rows],
+            "prescriptions": [prescription_kept(row) for row in rows],
             "shown": [],
             "pending": _waits(Frame("refill_status", 0.9), rows),
         }
@@ -108,10 +108,15 @@ def prescriptions(view: View, frame: Frame, identifier: str | None = None) -> Pl
 
 def _waits(frame: Frame, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The question which of these prescriptions is meant."""
-    return {"kind": "which_prescription", "frame": frame.kept(), "options": [_kept(row) for row in rows]}
+    return {
+        "kind": "which_prescription",
+        "frame": frame.kept(),
+        "options": [prescription_kept(row) for row in rows],
+    }
 
 
-def _kept(row: Mapping[str, Any]) -> dict[str, Any]:
+def prescription_kept(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A prescription as the conversation keeps it, so that one of several can be pointed at."""
     return {
         "id": row["presc_id"],
         "med_id": row["med_id"],
@@ -173,7 +178,7 @@ def refill_status(view: View, frame: Frame, identifier: str | None = None) -> Pl
         if not listed.ok:
             return _failed(view, frame, listed.code)
         rows = list(listed.result["prescriptions"])
-        state["prescriptions"] = [_kept(row) for row in rows]
+        state["prescriptions"] = [prescription_kept(row) for row in rows]
         if not rows:
             return Part(view.say("prescriptions_none"), state=state)
         fitting = _fitting(rows, frame)
@@ -184,11 +189,11 @@ def refill_status(view: View, frame: Frame, identifier: str | None = None) -> Pl
             return Part(text, suggestions=[view.say("chip_person")], state=state)
         if len(fitting) > 1:
             lines = numbered([_line(view, row, {}) for row in fitting])
-            state["prescriptions"] = [_kept(row) for row in fitting]
+            state["prescriptions"] = [prescription_kept(row) for row in fitting]
             state["pending"] = _waits(frame, fitting)
             chips = [view.say("chip_refill", name=_name(view, row)) for row in fitting[:3]]
             return Part(paragraphs(view.say("which_prescription"), lines), suggestions=chips, state=state)
-        chosen = _kept(fitting[0])
+        chosen = prescription_kept(fitting[0])
     asked = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": chosen["id"]}
     [result] = yield [Step("prescription_management", asked)]
     if not result.ok:
