@@ -50,7 +50,7 @@ def test_whoever_gives_a_code_is_named_and_every_meaning_exists() -> None:
 @pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
 def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     scenarios = sampled()
-    found = evaluation_run(scenarios, model=player, trials=1, workers=1, template=template)
+    found = evaluation_run(scenarios, model=player, trials=1, template=template)
     rows = {row["scenario"]: row for row in found}
     assert len(rows) == len(scenarios)
     wrong: dict[str, Any] = {}
@@ -64,6 +64,6 @@ def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
 
 def test_the_offline_model_passes_what_only_a_worker_can_play(template: Path) -> None:
     scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
-    rows = evaluation_run(scenarios, model="offline", trials=1, workers=1, template=template)
+    rows = evaluation_run(scenarios, model="offline", trials=1, template=template)
     assert {row["scenario"]: row["problems"] + row["vetoes"] for row in rows if not row["passed"]} == {}
     assert {name for row in rows for name in row["models"]} == {OfflineModel.name, "unreachable"}
