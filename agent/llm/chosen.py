@@ -22,9 +22,14 @@ _clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, s
 )
 
 
+def has_language_model() -> bool:
+    """Whether the settings name a language model."""
+    return bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL)
+
+
 def configured() -> Model:
-    """The model that the settings name."""
-    if not (settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL):
+    """The model that the settings name. Call it inside the event loop that will ask it."""
+    if not has_language_model():
         return OfflineModel()
     completions = ChatCompletions(
         _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),

@@ -13,8 +13,7 @@ from agent.evaluation.metrics import summary
 from agent.evaluation.records import evaluation_record
 from agent.evaluation.run import evaluation_run
 from agent.evaluation.scenario import LANGUAGES, scenarios_all, scenarios_chosen
-from agent.llm.chosen import configured
-from agent.llm.offline import OfflineModel
+from agent.llm.chosen import has_language_model
 
 
 class Command(BaseCommand):
@@ -39,7 +38,7 @@ class Command(BaseCommand):
             raise CommandError(f"no such language: {', '.join(sorted(unknown))}")
         if options["trials"] < 1:
             raise CommandError("--trials must be at least 1")
-        if options["model"] == "openai" and isinstance(configured(), OfflineModel):
+        if options["model"] == "openai" and not has_language_model():
             raise CommandError("no language model is configured: set OPENAI_API_KEY or OPENAI_BASE_URL")
         before = json.loads(options["compare"].read_text(encoding="utf-8")) if options["compare"] else None
         chosen = scenarios_chosen(languages, options["family"] or [])
