@@ -1,7 +1,6 @@
 """What a language model words itself: stopped and passed sentences, disguises, quotes, and the assistant's own wording."""
 
 import re
-import time
 import zlib
 from pathlib import Path
 
@@ -212,24 +211,7 @@ def test_the_assistants_own_sentences_pass_but_for_its_deeds() -> None:
     assert {key for key, rules in found.items() if "promise" in rules} == _DEEDS
 
 
-def test_a_sentence_is_judged_in_a_moment() -> None:
-    texts = [text for text, _ in _passed("en")]
-    for text in texts:
-        check_free(text, "en")
-    best = min(_took(texts) for _ in range(3))
-    assert best / len(texts) < 0.005, "half a millisecond at rest; ten times that on a busy machine"
-
-
 def test_a_sentence_without_end_is_stopped_at_once() -> None:
-    start = time.perf_counter()
     assert "run_on" in check_free("take it and " * 2000, "en")
     assert check_free("a" * 8000, "en") == []
     assert "advice" in check_free("you should take it " * 30, "en")
-    assert time.perf_counter() - start < 5
-
-
-def _took(texts: list[str]) -> float:
-    start = time.perf_counter()
-    for text in texts:
-        check_free(text, "en")
-    return time.perf_counter() - start
