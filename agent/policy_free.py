@@ -14,6 +14,7 @@ from agent.lexicon import Sentence as Words
 from agent.policy_output import lexicon as fixed_lexicon
 from agent.policy_output import markup, wording_rules, wrong_language
 from agent.unmasking import spelled_out, unmask
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold
 
 _SHORTEST_QUOTE: Final = 8  # shorter pieces of a leaflet occur in any sentence
@@ -79,11 +80,17 @@ def _without_quotes(text: str, quoted: Sequence[str]) -> str:
     """The text with a mark for every leaflet text in it, however its quotes and blanks are written."""
     own = text.translate(_STRAIGHT)
     typed = _as_typed(own)
-    for quote in sorted({_as_typed(q).strip() for q in quoted}, key=len, reverse=True):
-        if len(quote) >= _SHORTEST_QUOTE and quote in typed:
-            spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
-            own = re.sub(rf"(?<!\w){spaced}(?!\w)", _QUOTE_MARK, own)
+    # All sentences of a turn are compared with the same texts.
+    quotes = set(remembered("quotes as typed", quoted, _quotes_typed).values())
+    held = {quote for quote in quotes if len(quote) >= _SHORTEST_QUOTE and quote in typed}
+    for quote in sorted(held, key=len, reverse=True):
+        spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
+        own = re.sub(rf"(?<!\w){spaced}(?!\w)", _QUOTE_MARK, own)
     return own
+
+
+def _quotes_typed(quotes: Iterable[str]) -> dict[str, str]:
+    return {quote: _as_typed(quote).strip() for quote in quotes}
 
 
 def _sentences(text: str) -> Iterator[tuple[list[str], list[int], bool]]:

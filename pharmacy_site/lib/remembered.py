@@ -1,6 +1,6 @@
 """What was read once is not read again while one piece of work goes on: names that a turn resolves several times.
 
-Only what is the same for everybody, and never longer than the work: catalogues change.
+Only what depends on its key alone, and never longer than the work: catalogues change.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping
