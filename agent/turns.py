@@ -59,8 +59,8 @@ def work_load(run: Run) -> Work:
     patient = verified_patient(conversation)
     text = ""
     if run.kind == Run.Kind.MESSAGE:
-        event = Event.objects.get(conversation_id=conversation.pk, seq=run.input_seq)
-        text = event.payload["text"]
+        said = Event.objects.filter(conversation_id=conversation.pk, seq=run.input_seq)
+        text = said.values_list("payload", flat=True).get()["text"]
     kept: Language = "he" if conversation.language == "he" else "en"
     waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation.pk) is not None
     turn = Turn(
