@@ -22,6 +22,7 @@ from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
 from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.savepoint import savepoint
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
@@ -291,7 +292,7 @@ def run_claim(conversation_id: UUID) -> Run | None:
             "progress": {},
         }
         try:
-            with transaction.atomic():
+            with savepoint():
                 if not _as_seen(run).update(**mine):
                     return None  # another process was faster
         except (
