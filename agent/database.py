@@ -24,7 +24,8 @@ class Desk:
     """Threads that work at three lines, in this order; one of them at the urgent one only, so that it always moves on."""
 
     def __init__(self, threads: int) -> None:
-        self.come = threading.Condition()
+        lock = threading.RLock()
+        self.come, self.urgent_come = threading.Condition(lock), threading.Condition(lock)
         self.urgent, self.begun, self.rest = Line(self), Line(self), Line(self)
         self._unstarted = [
             threading.Thread(
@@ -40,9 +41,10 @@ class Desk:
 
     def _serve(self, only_urgent: bool) -> None:
         lines = [self.urgent] if only_urgent else [self.urgent, self.begun, self.rest]
+        come = self.urgent_come if only_urgent else self.come
         while True:
-            with self.come:
-                self.come.wait_for(lambda: any(line.jobs for line in lines))
+            with come:
+                come.wait_for(lambda: any(line.jobs for line in lines))
                 future, call = next(line.jobs for line in lines if line.jobs).popleft()
             if future.set_running_or_notify_cancel():
                 try:
@@ -65,7 +67,9 @@ class Line(Executor):
         with self._desk.come:
             self.jobs.append((future, partial(fn, *args, **kwargs)))
             self._desk.open()
-            self._desk.come.notify_all()
+            self._desk.come.notify()  # who is at work looks for more before waiting: one awake is enough
+            if self is self._desk.urgent:
+                self._desk.urgent_come.notify()
         return future
 
 

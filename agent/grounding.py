@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final
 
 _EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -137,9 +138,14 @@ def _normal(text: str) -> str:
     """Return the text with digits, fractions and blanks in their plain form and direction marks gone."""
     if text.isascii():
         return text
-    text = unicodedata.normalize("NFKC", text).replace("\u2044", "/")
-    chars = (char for char in text if unicodedata.category(char) != "Cf")
-    return "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in chars)
+    return "".join(map(_normal_char, unicodedata.normalize("NFKC", text).replace("\u2044", "/")))
+
+
+@lru_cache(maxsize=1024)
+def _normal_char(char: str) -> str:
+    if unicodedata.category(char) == "Cf":
+        return ""
+    return str(unicodedata.decimal(char)) if char.isdecimal() else char
 
 
 def _in_text(text: str) -> Iterator[str]:

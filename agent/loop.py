@@ -19,6 +19,7 @@ from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turns import Work, numbers_before, work_commit, work_load
 from agent.wording import tool_label
+from pharmacy_site.lib.remembered import remembering
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,11 @@ def model_chosen() -> Model:
 
 async def answer(run: Run, live: Live) -> None:
     """Answers one claimed run: its events are in the log when this returns."""
+    with remembering():
+        await _answer(run, live)
+
+
+async def _answer(run: Run, live: Live) -> None:
     work = await in_database(work_load)(run)
     model = model_chosen()
     check = OutputCheck(work, in_database(numbers_before))

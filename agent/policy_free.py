@@ -7,13 +7,14 @@ its words are left out before the rules are applied. Leaflet texts are left out 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from agent.lexicon import Lexicon, Span
 from agent.lexicon import Sentence as Words
 from agent.policy_output import lexicon as fixed_lexicon
 from agent.policy_output import markup, wording_rules, wrong_language
 from agent.unmasking import spelled_out, unmask
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold
 
 _SHORTEST_QUOTE: Final = 8  # shorter pieces of a leaflet occur in any sentence
@@ -79,11 +80,17 @@ def _without_quotes(text: str, quoted: Sequence[str]) -> str:
     """The text with a mark for every leaflet text in it, however its quotes and blanks are written."""
     own = text.translate(_STRAIGHT)
     typed = _as_typed(own)
-    for quote in sorted({_as_typed(q).strip() for q in quoted}, key=len, reverse=True):
-        if len(quote) >= _SHORTEST_QUOTE and quote in typed:
-            spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
-            own = re.sub(rf"(?<!\w){spaced}(?!\w)", _QUOTE_MARK, own)
+    # All sentences of a turn are compared with the same texts.
+    quotes = set(remembered("quotes as typed", quoted, _quotes_typed).values())
+    held = {quote for quote in quotes if len(quote) >= _SHORTEST_QUOTE and quote in typed}
+    for quote in sorted(held, key=len, reverse=True):
+        spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
+        own = re.sub(rf"(?<!\w){spaced}(?!\w)", _QUOTE_MARK, own)
     return own
+
+
+def _quotes_typed(quotes: Iterable[str]) -> dict[str, str]:
+    return {quote: _as_typed(quote).strip() for quote in quotes}
 
 
 def _sentences(text: str) -> Iterator[tuple[list[str], list[int], bool]]:
@@ -224,6 +231,41 @@ def _surface(text: str) -> Iterator[str]:
         yield "foreign_language"
 
 
+class _Read(NamedTuple):
+    """A sentence as it is judged."""
+
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    asks: bool
+
+
+def _disclaims(read: _Read) -> bool:
+    if len(read.words) > _LONGEST_SENTENCE:
+        return False
+    return _lexicon().sentence(list(read.words), asks=read.asks).has("not_mean_safe")
+
+
+def _broken(read: _Read, *, disclaimed: bool) -> list[str]:
+    """The rules that one sentence breaks by its words."""
+    if len(read.words) > _LONGEST_SENTENCE:
+        return ["run_on"]
+    known, broken = _lexicon(), []
+    whole = known.sentence(list(read.words), asks=read.asks)
+    covered = _covered(whole, read.starts)
+    # One word stands for each stretch left out, so that its neighbours do not join.
+    kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]
+    if whole.has("unneeded"):
+        broken.append("advice")
+    if not covered and _off_topic(whole):
+        broken.append("off_topic")
+    words = [_LEFT_OUT if place in covered else whole.words[place] for place in kept]
+    begins = [sum(place < start for place in kept) for start in read.starts if start not in covered]
+    left = whole if not covered else known.sentence(words, asks=False)
+    broken += _rules(left, begins, disclaimed=disclaimed)
+    broken += wording_rules([fixed_lexicon().sentence(words, asks=False)])
+    return broken
+
+
 def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]:
     """Return the names of the rules that a language model's own wording breaks, [] when it may be shown.
 
@@ -232,25 +274,15 @@ def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]
     broken = list(_surface(text))
     own = _without_quotes(text, quoted)
     plain = unmask(own)
-    known = _lexicon()
-    read = [(known.sentence(words, asks=asks), starts) for words, starts, asks in _sentences(plain)]
-    disclaimed = any(s.has("not_mean_safe") for s, _ in read if len(s.words) <= _LONGEST_SENTENCE)
-    for whole, starts in read:
-        if len(whole.words) > _LONGEST_SENTENCE:
-            broken.append("run_on")
-            continue
-        covered = _covered(whole, starts)
-        # One word stands for each stretch left out, so that its neighbours do not join.
-        kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]
-        if whole.has("unneeded"):
-            broken.append("advice")
-        if not covered and _off_topic(whole):
-            broken.append("off_topic")
-        words = [_LEFT_OUT if place in covered else whole.words[place] for place in kept]
-        begins = [sum(place < start for place in kept) for start in starts if start not in covered]
-        left = whole if not covered else known.sentence(words, asks=False)
-        broken += _rules(left, begins, disclaimed=disclaimed)
-        broken += wording_rules([fixed_lexicon().sentence(words, asks=False)])
+    read = [_Read(tuple(words), tuple(starts), asks) for words, starts, asks in _sentences(plain)]
+    disclaimed = any(_disclaims(one) for one in read)
+    # What was heard sentence by sentence is looked at again as a whole: the same words break the same rules.
+    judged = remembered(
+        ("rules broken", disclaimed),
+        read,
+        lambda new: {one: _broken(one, disclaimed=disclaimed) for one in new},
+    )
+    broken += [rule for one in read for rule in judged[one]]
     if wrong_language(own.replace(_QUOTE_MARK, " "), lang):
         broken.append("wrong_language")
     return list(dict.fromkeys(broken))

@@ -58,6 +58,8 @@ def _begins(s: Sentence, hit: Span) -> bool:
 
 def _letters(text: str) -> tuple[int, int]:
     """Return how many Hebrew and how many Latin letters a text has."""
+    if text.isascii():
+        return 0, sum(map(str.isalpha, text))
     names = [unicodedata.name(char, "") for char in text if char.isalpha()]
     return sum(name.startswith("HEBREW") for name in names), sum(name.startswith("LATIN") for name in names)
 

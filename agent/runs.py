@@ -11,8 +11,8 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
-from django.db.models import Count, Max, Q, QuerySet
+from django.db import IntegrityError, connection, transaction
+from django.db.models import DateTimeField, Q, QuerySet, UUIDField
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -22,6 +22,7 @@ from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
 from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.savepoint import savepoint
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
@@ -234,23 +235,36 @@ def _identity_expire(conversation: Conversation) -> None:
         Conversation.objects.filter(pk=conversation.pk).update(patient=None, verified_at=None)
 
 
+# Written out because every message asks it: the ORM takes longer to build it than a database to answer.
+_SENT: Final = """
+SELECT MAX(CASE WHEN client_msg_id = %(message)s THEN input_seq END),
+    COUNT(CASE WHEN kind <> %(resume)s AND created_at > %(day)s THEN 1 END),
+    COUNT(CASE WHEN kind <> %(resume)s AND created_at > %(minute)s THEN 1 END)
+FROM agent_run
+WHERE conversation_id = %(conversation)s AND (created_at > %(day)s OR client_msg_id = %(message)s)
+"""
+
+
 def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> int | None:
     """Raises RateLimited, unless this message was accepted before: then it returns its number. One query."""
     now = timezone.now()
-    day, minute = Q(created_at__gt=now - timedelta(days=1)), Q(created_at__gt=now - timedelta(minutes=1))
-    sent = ~Q(kind=Run.Kind.RESUME)
-    seen = Run.objects.filter(
-        day | Q(client_msg_id=client_msg_id), conversation_id=conversation_id
-    ).aggregate(
-        known=Max("input_seq", filter=Q(client_msg_id=client_msg_id)),
-        day=Count("pk", filter=sent & day),
-        minute=Count("pk", filter=sent & minute),
-    )
-    if client_msg_id and seen["known"] is not None:
-        return int(seen["known"])
-    if seen["minute"] >= settings.CHAT_MESSAGES_PER_MINUTE:
+    key = UUIDField().get_db_prep_value
+    moment = DateTimeField().get_db_prep_value
+    asked = {
+        "message": key(client_msg_id, connection),
+        "conversation": key(conversation_id, connection),
+        "day": moment(now - timedelta(days=1), connection),
+        "minute": moment(now - timedelta(minutes=1), connection),
+        "resume": Run.Kind.RESUME.value,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_SENT, asked)
+        known, of_day, of_minute = cursor.fetchone()
+    if known is not None:
+        return int(known)
+    if of_minute >= settings.CHAT_MESSAGES_PER_MINUTE:
         raise RateLimited(60)
-    if seen["day"] >= settings.CHAT_MESSAGES_PER_DAY:
+    if of_day >= settings.CHAT_MESSAGES_PER_DAY:
         raise RateLimited(3600)
     return None
 
@@ -263,7 +277,8 @@ def run_claim(conversation_id: UUID) -> Run | None:
     """
     now = timezone.now()
     unfinished = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
-    for run in unfinished.order_by("input_seq", "created_at"):
+    with_all = unfinished.select_related("conversation__patient", "conversation__site")
+    for run in with_all.order_by("input_seq", "created_at"):
         if run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= now:
             return None
         if run.attempts >= settings.CHAT_ATTEMPTS:
@@ -277,7 +292,7 @@ def run_claim(conversation_id: UUID) -> Run | None:
             "progress": {},
         }
         try:
-            with transaction.atomic():
+            with savepoint():
                 if not _as_seen(run).update(**mine):
                     return None  # another process was faster
         except (
@@ -286,7 +301,6 @@ def run_claim(conversation_id: UUID) -> Run | None:
             return None
         for name, value in mine.items():
             setattr(run, name, value)
-        run.conversation = events.conversation_get(conversation_id)
         return run
     return None
 

@@ -1,6 +1,6 @@
 """A turn's two transactions: what is read before the model is asked, and what is written when the answer stands."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -59,8 +59,8 @@ def work_load(run: Run) -> Work:
     patient = verified_patient(conversation)
     text = ""
     if run.kind == Run.Kind.MESSAGE:
-        event = Event.objects.get(conversation_id=conversation.pk, seq=run.input_seq)
-        text = event.payload["text"]
+        said = Event.objects.filter(conversation_id=conversation.pk, seq=run.input_seq)
+        text = said.values_list("payload", flat=True).get()["text"]
     kept: Language = "he" if conversation.language == "he" else "en"
     waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation.pk) is not None
     turn = Turn(
@@ -128,18 +128,9 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
 
     False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
     """
+    calls = list(_calls(work))
     with transaction.atomic():
-        events.conversation_locked(work.conversation.pk)  # first, as everywhere: the other order deadlocks
-        mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
-        rows = []
-        for _, outcome in work.outcomes:
-            row = toolcall_row(outcome, work.context())
-            row.evidence = {
-                "facts": row.evidence,
-                "numbers": numbers_in(facts_of(outcome.result, row.evidence)),
-            }
-            rows.append(row)
-        ToolCall.objects.bulk_create(rows)
+        # An event's number takes the conversation's row: first, as everywhere, for the other order deadlocks.
         for result in results:
             if result.step.name == "identity.code" and "expires_at" in result.result:
                 events.event_append(
@@ -182,6 +173,8 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
         told = events.event_append(
             conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
         )
+        ToolCall.objects.bulk_create(calls)
+        mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
         done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
         if not mine.update(
             **done, **spent(work.turn.account), model=_worded_by(work, model), answer_seq=told["seq"]
@@ -192,6 +185,14 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             ~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk
         ).update(state=reply.state, language=reply.language)
     return True
+
+
+def _calls(work: Work) -> Iterator[ToolCall]:
+    """The rows that record a turn's calls."""
+    for _, outcome in work.outcomes:
+        row = toolcall_row(outcome, work.context())
+        row.evidence = {"facts": row.evidence, "numbers": numbers_in(facts_of(outcome.result, row.evidence))}
+        yield row
 
 
 def _worded_by(work: Work, model: str) -> str:

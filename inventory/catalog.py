@@ -35,6 +35,7 @@ from inventory.search import (
     near_words,
     partial_matches,
 )
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from pharmacy_site.lib.tokens import Span, spans, tokens, written
 
@@ -387,13 +388,17 @@ def contents_load(medications: Iterable[Medication]) -> None:
 
 
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
-    """The medications in the order of the ids, each once; one query (two with their ingredients)."""
+    """The medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    rows = Medication.objects.filter(pk__in=order) if order else Medication.objects.none()
-    found = {medication.pk: medication for medication in rows.select_related("category")}
+    found = remembered("medications", order, _by_id)
     if contents:
         contents_load(found.values())
     return [found[pk] for pk in order if pk in found]
+
+
+def _by_id(ids: Collection[int]) -> dict[int, Medication]:
+    rows = Medication.objects.filter(pk__in=ids) if ids else Medication.objects.none()
+    return {medication.pk: medication for medication in rows.select_related("category")}
 
 
 def _one(query: str, medications: list[Medication], by: Way, *, whole_word: bool) -> Resolved:

@@ -30,6 +30,7 @@ from inventory.models import (
     StockLevel,
     WordDeletion,
 )
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import compact, deletions, one_typo
 
 STOCKED, CARRIED, LISTED = 0, 1, 2
@@ -68,6 +69,7 @@ _COLUMNS: Final = (
 
 
 # Written out because every message asks it several times: the ORM takes longer to build it than a database to answer.
+_TERMS: Final = "SELECT id, folded, compact FROM inventory_searchterm WHERE compact IN ({names})"
 _OF_TERMS: Final = f"""
 SELECT term_id, medication_id, kind, rank, form, "release", strength FROM (
     SELECT ranked.*, ROW_NUMBER() OVER (PARTITION BY term_id, kind ORDER BY rank, medication_id) AS place FROM (
@@ -86,24 +88,36 @@ WHERE place <= %s ORDER BY kind, rank, medication_id
 
 
 def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] = WHOLE_NAMES) -> list[Match]:
-    """Return whose names these compact names are, the `keep` most available per name and kind. Two queries.
+    """Return whose names these compact names are, the `keep` most available per name and kind. At most two queries.
 
     The terms first: with their ids in the second query a planner need not guess how many products a name has.
     """
-    usable = sorted({name for name in names if name and len(name) <= FOLDED_LENGTH})
-    if not usable:
-        return []
-    rows = SearchTerm.objects.filter(compact__in=usable).values_list("pk", "folded", "compact")
-    terms = {pk: (folded, name) for pk, folded, name in rows}
-    if not terms:
-        return []
-    statement = _OF_TERMS.format(kinds=_places(kinds), terms=_places(terms))
+    usable = {name for name in names if name and len(name) <= FOLDED_LENGTH}
+    found = remembered(
+        ("exact_matches", keep, *sorted(kinds)), sorted(usable), lambda new: _exact_matches(new, keep, kinds)
+    )
+    matches = [match for of_name in found.values() for match in of_name]
+    return sorted(matches, key=lambda match: (match.kind, match.rank, match.medication_id, match.folded))
+
+
+def _exact_matches(names: Collection[str], keep: int, kinds: Collection[int]) -> dict[str, list[Match]]:
+    if not names:
+        return {}
     with connection.cursor() as cursor:
+        cursor.execute(_TERMS.format(names=_places(names)), sorted(names))
+        terms = {pk: (folded, name) for pk, folded, name in cursor.fetchall()}
+        if not terms:
+            return {}
+        statement = _OF_TERMS.format(kinds=_places(kinds), terms=_places(terms))
         cursor.execute(statement, [*sorted(kinds), *sorted(terms), keep])
-        return [Match(*terms[term_id], *row) for term_id, *row in cursor.fetchall()]
+        found: dict[str, list[Match]] = {}
+        for term_id, *row in cursor.fetchall():
+            match = Match(*terms[term_id], *row)
+            found.setdefault(match.compact, []).append(match)
+        return found
 
 
-def _places(values: Collection[int]) -> str:
+def _places(values: Collection[object]) -> str:
     return ", ".join(["%s"] * len(values))
 
 

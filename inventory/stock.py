@@ -4,7 +4,7 @@ Stores without a place (the online store has none) and inactive ones are no bran
 store to find the nearest few.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime
 from math import cos, pi, radians, sin
@@ -77,7 +77,6 @@ def branches(
     *,
     origin: Point | None,
     only_stocked: bool = True,
-    exclude_store_id: int | None = None,
     limit: int | None = None,
 ) -> list[BranchStock]:
     """Return the branches that have the product, nearest first, ties by store number.
@@ -87,17 +86,25 @@ def branches(
     times `limit` rows, however many branches there are; without one, every branch that fits is read.
     """
     start = origin or _reference_point()
-    stores = Store.objects.filter(kind=Store.Kind.BRANCH, is_active=True)
-    if exclude_store_id is not None:
-        stores = stores.exclude(pk=exclude_store_id)
+    all_branches = stores = Store.objects.filter(kind=Store.Kind.BRANCH, is_active=True)
     if only_stocked:
-        stores = stores.filter(
+        stores = all_branches.filter(
             Exists(StockLevel.objects.filter(store=OuterRef("pk"), medication=medication, quantity__gt=0))
         )
-    if limit is not None:
-        near = _nearest(stores, medication, start, only_stocked=only_stocked, limit=limit)
-        stores = Store.objects.filter(pk__in=near)
-    return _described(stores, medication, origin, start, only_stocked=only_stocked)[:limit]
+    levels = StockLevel.objects.filter(medication=medication).order_by()
+    levels = levels.filter(quantity__gt=0) if only_stocked else levels
+    if limit is None:
+        read = list(levels.filter(store__in=stores.order_by().values("pk")))
+        return _described(stores, read, origin, start, only_stocked=only_stocked)
+    # Few stores have most products: then those are looked at, found in the index of stock, not among the stores.
+    read = list(levels[: FEW_STORES + 1]) if only_stocked else []
+    are_few = only_stocked and len(read) <= FEW_STORES
+    near = [level.store_id for level in read]
+    if not are_few or len(near) > limit:
+        near = _nearest(stores, near if are_few else None, start, limit=limit)
+    if not are_few:
+        read = list(levels.filter(store__in=near))
+    return _described(all_branches.filter(pk__in=near), read, origin, start, only_stocked=only_stocked)
 
 
 def _reference_point() -> Point | None:
@@ -111,18 +118,13 @@ def _reference_point() -> Point | None:
 
 def _described(
     stores: QuerySet[Store],
-    medication: Medication,
+    levels: Iterable[StockLevel],
     origin: Point | None,
     start: Point | None,
     *,
     only_stocked: bool,
 ) -> list[BranchStock]:
-    levels = StockLevel.objects.filter(
-        medication=medication, store__in=stores.order_by().values("pk")
-    ).order_by()
-    level_of = {
-        level.store_id: level for level in (levels.filter(quantity__gt=0) if only_stocked else levels)
-    }
+    level_of = {level.store_id: level for level in levels}
     found = []
     for store in stores.select_related("locality").order_by("pk"):
         level = level_of.get(store.pk)
@@ -142,21 +144,17 @@ def _described(
 
 
 def _nearest(
-    stores: QuerySet[Store], medication: Medication, start: Point | None, *, only_stocked: bool, limit: int
+    stores: QuerySet[Store], among: Collection[int] | None, start: Point | None, *, limit: int
 ) -> list[int]:
-    """Return the ids of the nearest stores, at most `limit`."""
+    """Return the ids of the nearest stores, at most `limit`; those in `among`, when they are few."""
     if limit <= 0:
         return []
     if start is None:
         return list(stores.order_by("pk").values_list("pk", flat=True)[:limit])
-    if only_stocked:
-        # Few stores have it: look at those. They are read from the index of stock, not from the stores.
-        stocked = StockLevel.objects.filter(medication=medication, quantity__gt=0).order_by()
-        holders = list(stocked.values_list("store_id", flat=True)[: FEW_STORES + 1])
-        if len(holders) <= FEW_STORES:
-            rows = stores.filter(pk__in=holders).order_by().values_list("pk", "lat", "lng")
-            return [pk for _, pk in sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows)[:limit]]
-    return _nearest_around(stores, start, limit)
+    if among is None:
+        return _nearest_around(stores, start, limit)
+    rows = stores.filter(pk__in=among).order_by().values_list("pk", "lat", "lng")
+    return [pk for _, pk in sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows)[:limit]]
 
 
 def _nearest_around(stores: QuerySet[Store], start: Point, limit: int) -> list[int]:

@@ -162,8 +162,9 @@ def challenge_start(
 
 def challenge_open(conversation_id: UUID) -> OpenChallenge | None:
     """Return the code this conversation waits for, or None; a code past its time is not waited for."""
-    row = _open(conversation_id).filter(expires_at__gt=timezone.now(), tries_left__gt=0).first()
-    return None if row is None else OpenChallenge(row.expires_at, row.tries_left)
+    row = _open(conversation_id).filter(expires_at__gt=timezone.now(), tries_left__gt=0)
+    found = row.values_list("expires_at", "tries_left").first()
+    return None if found is None else OpenChallenge(*found)
 
 
 def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patient:

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Final
 
-from django.db.models import BooleanField, Value
+from django.db import connection
 
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold, hebrew_stems, one_typo
 from pharmacy_site.lib.tokens import Span, Token, spans, written
 from pharmacy_site.lib.tokens import tokens as tokenize
@@ -126,6 +127,12 @@ def places_in(message: str) -> list[PlaceMention]:
     return _mentions(message, tokens, [hit for hit in hits if hit.stores or _is_meant(hit, tokens)])
 
 
+# Written out because every message asks it: the ORM takes longer to build it than a database to answer.
+_NAMED: Final = """
+SELECT folded, store_id, 1 FROM stores_storealias WHERE folded IN ({names})
+UNION SELECT folded, locality_id, 0 FROM stores_localityname WHERE folded IN ({names})
+"""
+
 # -- Words ----------------------------------------------------------------------------------------------------------
 
 
@@ -145,28 +152,32 @@ def _hits(tokens: list[Token]) -> list[_Hit]:
 
 def _named(names: set[str]) -> tuple[dict[str, list[Store]], dict[str, list[Locality]]]:
     """The stores and the towns that have these names: stores by number, well-known towns first."""
+    found = remembered("places", names, _read)
+    stores = {name: of_name[0] for name, of_name in found.items() if of_name[0]}
+    localities = {name: of_name[1] for name, of_name in found.items() if of_name[1]}
+    return stores, localities
+
+
+def _read(names: set[str]) -> dict[str, tuple[list[Store], list[Locality]]]:
     if not names:
-        return {}, {}
-    is_store = Value(True, output_field=BooleanField())
-    is_town = Value(False, output_field=BooleanField())
-    aliases = StoreAlias.objects.filter(folded__in=names).values_list("folded", "store_id", is_store)
-    towns = LocalityName.objects.filter(folded__in=names).values_list("folded", "locality_id", is_town)
-    rows = list(aliases.union(towns))
-    of_stores = [(folded, pk) for folded, pk, store in rows if store]
-    of_towns = [(folded, pk) for folded, pk, store in rows if not store]
-    stores: dict[str, list[Store]] = {}
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_NAMED.format(names=", ".join(["%s"] * len(names))), 2 * sorted(names))
+        rows = cursor.fetchall()
+    of_stores = [(folded, pk) for folded, pk, is_store in rows if is_store]
+    of_towns = [(folded, pk) for folded, pk, is_store in rows if not is_store]
+    named: dict[str, tuple[list[Store], list[Locality]]] = {folded: ([], []) for folded, _, _ in rows}
     if of_stores:
         active = Store.objects.select_related("locality").filter(is_active=True)
         found = active.in_bulk([pk for _, pk in of_stores])
         for folded, pk in sorted(of_stores, key=lambda row: row[1]):
             if pk in found:
-                stores.setdefault(folded, []).append(found[pk])
-    localities: dict[str, list[Locality]] = {}
+                named[folded][0].append(found[pk])
     if of_towns:
         known = Locality.objects.in_bulk([pk for _, pk in of_towns])
         for folded, pk in sorted(of_towns, key=lambda row: (not known[row[1]].is_prominent, row[1])):
-            localities.setdefault(folded, []).append(known[pk])
-    return stores, localities
+            named[folded][1].append(known[pk])
+    return named
 
 
 def _nearly(tokens: list[Token]) -> _Hit | None:

@@ -19,6 +19,7 @@ import yaml
 from pharmacy_site.lib.text import deletions, fold, hebrew_stems, one_typo
 
 Span = tuple[int, int]  # first word, word after the last one
+_NOWHERE: Final = frozenset[Span]()
 
 _GAPS: Final = {"..": 3, "...": 7}
 # A full stop between two digits is a decimal point and ends no sentence.
@@ -33,13 +34,21 @@ class _Element:
     """One place of a phrase: any of some words, of other concepts' spans, or of runs of words, after a gap."""
 
     gap: int
-    words: tuple[str, ...]
+    words: frozenset[str]
     concepts: tuple[str, ...]
     runs: "tuple[_Phrase, ...]"
 
 
 _Phrase = tuple[_Element, ...]
-_Begun = tuple[frozenset[str], _Phrase]
+
+
+@dataclass(frozen=True)
+class _Concept:
+    """The phrases of a concept by the words that they can begin with: most are out of the question at once."""
+
+    phrases: tuple[_Phrase, ...]
+    begins: frozenset[str]
+    begun_with: Mapping[str, tuple[int, ...]]
 
 
 def _word(text: str) -> str:
@@ -61,7 +70,7 @@ def _element(part: str, gap: int) -> _Element:
             runs.append(_phrase(choice.replace("_", " ")))
         else:
             single.append(_word(choice))
-    return _Element(gap, tuple(single), tuple(names), tuple(runs))
+    return _Element(gap, frozenset(single), tuple(names), tuple(runs))
 
 
 def _text(value: object) -> str:
@@ -95,7 +104,7 @@ class Sentence:
 
     words: list[str]
     asks: bool
-    _concepts: Mapping[str, tuple[_Begun, ...]]
+    _concepts: Mapping[str, _Concept]
     _places: Mapping[str, set[int]]
     _known: dict[str, frozenset[Span]] = field(default_factory=dict)
     _heard: frozenset[str] = field(init=False)
@@ -105,14 +114,15 @@ class Sentence:
 
     def spans(self, concept: str) -> frozenset[Span]:
         """Return where the concept occurs; an unknown concept is a KeyError, so that a misspelt name is found."""
-        if concept not in self._known:
-            self._known[concept] = frozenset()  # a concept that refers to itself finds nothing
-            found: set[Span] = set()
-            for begins, phrase in self._concepts[concept]:
-                if not self._heard.isdisjoint(begins):
-                    found |= self._phrase_spans(phrase)
-            self._known[concept] = frozenset(found)
-        return self._known[concept]
+        known = self._known.get(concept)
+        if known is None:
+            known = self._known[concept] = _NOWHERE  # a concept that refers to itself finds nothing
+            one = self._concepts[concept]
+            if begun := self._heard & one.begins:
+                places = {place for word in begun for place in one.begun_with[word]}
+                known = _NOWHERE.union(*(self._phrase_spans(one.phrases[place]) for place in places))
+                self._known[concept] = known
+        return known
 
     def _phrase_spans(self, phrase: _Phrase) -> set[Span]:
         current = self._element_spans(phrase[0])
@@ -124,7 +134,8 @@ class Sentence:
         return current
 
     def _element_spans(self, element: _Element) -> set[Span]:
-        found = {(place, place + 1) for word in element.words for place in self._places.get(word, ())}
+        heard = self._heard & element.words
+        found = {(place, place + 1) for word in heard for place in self._places[word]}
         for concept in element.concepts:
             found |= self.spans(concept)
         for run in element.runs:
@@ -165,13 +176,13 @@ class Lexicon:
                     for key in (word, *deletions(word)):
                         self._near[key].append(word)
 
-    def _begun(self) -> dict[str, tuple[_Begun, ...]]:
-        """Each phrase with the words that it can begin with: most phrases are out of the question at once."""
+    def _begun(self) -> dict[str, _Concept]:
+        """Each concept's phrases by their first words."""
         begins: dict[str, frozenset[str]] = dict.fromkeys(self._phrases, frozenset())
 
         def of(phrase: _Phrase) -> frozenset[str]:
             first = phrase[0]
-            return frozenset(first.words).union(
+            return first.words.union(
                 *(begins[concept] for concept in first.concepts), *(of(run) for run in first.runs)
             )
 
@@ -181,11 +192,17 @@ class Lexicon:
                 for name, phrases in self._phrases.items()
             }
             if wider == begins:
-                return {
-                    name: tuple((of(phrase), phrase) for phrase in phrases)
-                    for name, phrases in self._phrases.items()
-                }
+                break
             begins = wider
+        concepts = {}
+        for name, phrases in self._phrases.items():
+            begun_with: dict[str, list[int]] = defaultdict(list)
+            for place, phrase in enumerate(phrases):
+                for word in of(phrase):
+                    begun_with[word].append(place)
+            places = {word: tuple(found) for word, found in begun_with.items()}
+            concepts[name] = _Concept(phrases, begins[name], places)
+        return concepts
 
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":

@@ -9,6 +9,7 @@ Of CITY_NOT_SERVED: `medication`, `nearest` and `nearest_stocked`, stores with `
 Of MED_NOT_FOUND: `candidates` when several are meant, `near` when none is (chat only).
 """
 
+from dataclasses import replace
 from typing import Any, Final, Literal
 
 from django.utils import timezone
@@ -109,18 +110,13 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
             evidence["elsewhere"] = _branch_facts(others, context)
     else:
         store = place.store if isinstance(place, StorePlace) else place.stores[0] if place else None
-        origin = context.origin
+        origin = (_point(store) if store else None) or context.origin
+        found = branches(medication, origin=origin, only_stocked=not show_all, limit=MOST_STORES + 2)
         if store is not None:
-            requested = _described(store, medication, None)
-            origin = _point(store) or origin
             evidence["place"] = "store"
-        found = branches(
-            medication,
-            origin=origin,
-            only_stocked=not show_all,
-            exclude_store_id=store.pk if store else None,
-            limit=MOST_STORES + 1,
-        )
+            own = next((branch for branch in found if branch.store.pk == store.pk), None)
+            requested = replace(own, km=None) if own else _described(store, medication)
+            found = [branch for branch in found if branch is not own]
     evidence["more"] = len(found) > MOST_STORES
     found = found[:MOST_STORES]
     told = _branch_facts([*([requested] if requested else []), *found], context)
@@ -164,8 +160,8 @@ def _in_city(
     return sorted((branch for branch in found if show_all or branch.quantity), key=order)
 
 
-def _described(store: Store, medication: Medication, origin: Point | None) -> BranchStock:
-    return _with_level(store, level_at(store, medication), origin)
+def _described(store: Store, medication: Medication) -> BranchStock:
+    return _with_level(store, level_at(store, medication), None)
 
 
 def _with_level(store: Store, level: StockLevel | None, origin: Point | None) -> BranchStock:

@@ -6,11 +6,9 @@ To add a tool: write its file beside this one, add a row to `TOOLS`, run `manage
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Final
 
-from django.db import connection, transaction
 from pydantic import ValidationError
 
 from agent.models import ToolCall
@@ -43,6 +41,7 @@ from agent.tools.base import (
 from agent.tools.envelopes import ENVELOPES, code_of, failure, success
 from agent.tools.private import denied_record
 from pharmacy_site.lib.errors import PharmacyError, trace_of
+from pharmacy_site.lib.savepoint import savepoint
 
 logger = logging.getLogger(__name__)
 
@@ -138,7 +137,7 @@ def _outcome(
     tool: Tool, asked: Arguments, context: ToolContext
 ) -> tuple[bool, str | None, dict[str, Any], dict[str, Any]]:
     try:
-        with _savepoint():
+        with savepoint():
             answered = _run(tool, asked, context)
         if isinstance(answered, Answer):
             return True, None, success(answered.result), answered.evidence
@@ -161,13 +160,3 @@ def _run(tool: Tool, asked: Arguments, context: ToolContext) -> Answer | tuple[s
             raise
         # Here and not outside: the refusal's own audit rows must outlive it.
         return code, tool.refuse(error, asked, context)
-
-
-@contextmanager
-def _savepoint() -> Iterator[None]:
-    """Keep a caller's transaction usable when a query breaks; without one there is nothing to keep."""
-    if connection.in_atomic_block:
-        with transaction.atomic():
-            yield
-    else:
-        yield

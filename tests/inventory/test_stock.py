@@ -36,19 +36,16 @@ def ids(medication: Medication, **options: object) -> list[int]:
 def test_branches_with_stock_come_nearest_first_without_the_online_store(
     ibuprofen: Medication, limit: int | None
 ) -> None:
-    found = branches(ibuprofen, origin=JAFFA, exclude_store_id=104, limit=limit)
+    found = branches(ibuprofen, origin=JAFFA, limit=limit)
     assert [(branch.store.pk, branch.quantity) for branch in found] == [(103, 3), (101, 5)]
     assert [round(branch.km or 0, 1) for branch in found] == [1.2, 8.0]
     assert all(branch.low and branch.updated_at for branch in found)
 
 
 @pytest.mark.parametrize("limit", [None, 10])
-def test_all_branches_come_when_asked_for_and_the_excluded_one_does_not(
-    ibuprofen: Medication, limit: int | None
-) -> None:
+def test_all_branches_come_when_asked_for(ibuprofen: Medication, limit: int | None) -> None:
     Store.objects.create(id=105, name_en="New", lat=32.2, lng=34.9)
     assert ids(ibuprofen, only_stocked=False, limit=limit) == [104, 103, 102, 101, 105]
-    assert ids(ibuprofen, only_stocked=False, exclude_store_id=104, limit=limit) == [103, 102, 101, 105]
     never_carried = branches(ibuprofen, origin=JAFFA, only_stocked=False, limit=limit)[-1]
     assert (never_carried.quantity, never_carried.updated_at, never_carried.low) == (0, None, False)
 
