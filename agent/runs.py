@@ -277,8 +277,7 @@ def run_claim(conversation_id: UUID) -> Run | None:
     """
     now = timezone.now()
     unfinished = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
-    with_all = unfinished.select_related("conversation__patient", "conversation__site")
-    for run in with_all.order_by("input_seq", "created_at"):
+    for run in unfinished.order_by("input_seq", "created_at"):
         if run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= now:
             return None
         if run.attempts >= settings.CHAT_ATTEMPTS:
@@ -301,6 +300,8 @@ def run_claim(conversation_id: UUID) -> Run | None:
             return None
         for name, value in mine.items():
             setattr(run, name, value)
+        # Only now: the run before this one may have ended, and changed it, since the rows were read.
+        run.conversation = events.conversation_get(conversation_id)
         return run
     return None
 
