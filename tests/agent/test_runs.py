@@ -132,3 +132,18 @@ def test_a_proof_holds_fifteen_idle_minutes_and_sixty_at_most(
 def test_the_clients_address_is_not_kept(conversation: Conversation) -> None:
     accept(conversation)
     assert "192.0.2.1" not in str(Run.objects.values_list("input", flat=True).get())
+
+
+def test_a_claimed_run_finds_the_conversation_as_the_run_before_left_it(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accept(conversation)
+    name = runs.own_name()
+
+    def meanwhile() -> str:
+        Conversation.objects.filter(pk=conversation.pk).update(state={"focus": [{"id": 1}]})
+        return name
+
+    monkeypatch.setattr(runs, "own_name", meanwhile)
+    run = runs.run_claim(conversation.pk)
+    assert run is not None and run.conversation.state == {"focus": [{"id": 1}]}
