@@ -160,7 +160,7 @@ def test_text_before_calls_and_text_of_a_broken_answer_are_checked_and_taken_bac
 def test_an_answer_without_end_is_no_answer(tireless: ScriptedModel) -> None:
     for text in ("x" * 21_000, "An answer. " * 2_000, "א" * 21_000):
         talk = once(tireless, ASKS["en"], STORE, forever(says(text, chunks=60)))
-        assert (talk.run.model, talk.run.fallback) == ("offline", "too_long")
+        assert talk.run.model == "offline" and talk.run.fallback in ("too_long", "withheld")
         assert text[:40] not in talk.payload["text"]
 
 
