@@ -127,7 +127,7 @@ def identity_forget(run: Run, arguments: Mapping[str, Any], address: str) -> dic
 
 
 def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Facts of a store, of a city's branches, or of all branches; several nearest first when a location was shared."""
+    """Facts of a store, of a city's branches, or of all branches; with kilometres, nearest first, when a location was shared."""
     query = str(arguments.get("query") or "")
     place = place_find(query) if query else None
     if isinstance(place, UnservedPlace):
@@ -142,7 +142,7 @@ def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str
     else:
         stores = list(branches_all())
     here = run.conversation.latitude, run.conversation.longitude
-    if len(stores) > 1 and here[0] is not None and here[1] is not None:
+    if stores and here[0] is not None and here[1] is not None:
         return {"stores": by_distance(stores, Point(here[0], here[1]))}
     return {"stores": [store_described(store) for store in stores]}
 
