@@ -73,6 +73,8 @@ class Chat:
                 answer.texts.append(got["text"])
                 answer.lang = got["lang"]
                 answer.cards += [card["kind"] for card in got["cards"]]
+                # What was called stands in the message; of a very quick answer no "started" may be heard.
+                answer.tools = [call["name"] for call in got.get("tools", ())] or answer.tools
             elif kind == "tool.started":
                 answer.tools.append(got["name"])
             elif kind == "error":
