@@ -64,30 +64,41 @@ class ChatSocket(AsyncWebsocketConsumer):
             while self._grown and not self.leaving:
                 self._grown = False
                 for frame in await at_door(events.events_after)(self.key, self.sent):
+                    if _ends_run(frame):
+                        self._release(frame["run_id"])  # what was shown of it came before its end
                     self._deliver(frame)
         except DatabaseError as error:
             log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
         finally:
             self._reading = None
-            held, self._held = self._held, []
-            for frame in held:
-                self.tell(frame)
+            self._release()
 
     def _deliver(self, frame: Frame) -> None:
         """Sends a numbered event; the one that ends a run is the last that is heard of it."""
         self.sent = frame["seq"]
         self.push(frame)
-        run_id = frame.get("run_id")
-        if run_id and (frame.get("role") == "assistant" or frame["type"] in ("run.failed", "run.cancelled")):
-            self._over = run_id
+        if _ends_run(frame):
+            self._over = frame["run_id"]
             if frame["type"] == "message.completed":
-                self.push({"type": "run.completed", "run_id": run_id})
+                self.push({"type": "run.completed", "run_id": frame["run_id"]})
+
+    def _release(self, run_id: str | None = None) -> None:
+        """Passes on what waited for the reading: of one run, or all of it."""
+        held, self._held = self._held, []
+        for frame in held:
+            if run_id is None or frame.get("run_id") == run_id:
+                self._pass_on(frame)
+            else:
+                self._held.append(frame)
 
     def tell(self, frame: Frame) -> None:
         """An event that is not kept. Pieces of an answer go out without holes and without doubles."""
         if self._reading:
             self._held.append(frame)  # it happened after what is being read
-            return
+        else:
+            self._pass_on(frame)
+
+    def _pass_on(self, frame: Frame) -> None:
         if not self.ready or frame.get("run_id") == self._over:
             return
         if frame["type"] == "run.started":
@@ -179,3 +190,10 @@ class ChatSocket(AsyncWebsocketConsumer):
             self._queue.clear()
         finally:
             self._flushing = None
+
+
+def _ends_run(frame: Frame) -> bool:
+    """Whether a numbered event is the last of its run."""
+    return bool(frame.get("run_id")) and (
+        frame.get("role") == "assistant" or frame["type"] in ("run.failed", "run.cancelled")
+    )

@@ -9,10 +9,12 @@ from typing import Final
 
 _NUMBER_WORDS: Final = {
     "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
-    "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "fifty": 50, "hundred": 100,
+    "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
+    "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
+    "ninety": 90, "hundred": 100,
     "שתיים": 2, "שניים": 2, "שתי": 2, "שלוש": 3, "שלושה": 3, "שלושת": 3, "ארבע": 4, "ארבעה": 4, "חמש": 5, "חמישה": 5,
     "שש": 6, "שישה": 6, "שבע": 7, "שבעה": 7, "שמונה": 8, "תשע": 9, "תשעה": 9, "עשר": 10, "עשרה": 10, "עשרים": 20,
-    "שלושים": 30, "חמישים": 50, "מאה": 100,
+    "שלושים": 30, "ארבעים": 40, "חמישים": 50, "שישים": 60, "שבעים": 70, "שמונים": 80, "תשעים": 90, "מאה": 100,
 }  # fmt: skip
 _NUMBER_WORD: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_NUMBER_WORDS)})(?!\w)", re.IGNORECASE)
 _VERDICT: Final = re.compile(

@@ -116,12 +116,12 @@ def _obliged(view: View, results: Sequence[StepResult]) -> Iterator[Part]:
             yield equivalents_part(view, medicine_of(result.evidence["medication"]), result)
 
 
-def looked_up(results: Sequence[StepResult]) -> set[int]:
-    """The ids of the medicines that these results are about."""
+def looked_up(results: Sequence[StepResult], *, with_check: bool = True) -> set[int]:
+    """The ids of the medicines that these results are about, those of an interaction check included or not."""
     found = {int(facts["id"]) for result in results for facts in _products(result)}
     for result in results:
         found |= {int(row["med_id"]) for row in result.evidence.get("prescriptions", ())}
-        if result.step.name == _CHECK:
+        if with_check and result.step.name == _CHECK:
             found |= {int(pk) for pk in result.evidence.get("medications", ())}
     return found
 

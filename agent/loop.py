@@ -59,14 +59,13 @@ async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tu
     results: list[StepResult] = []
     stand, work.turn = guard.stand(work)
     ask = stand or model.next
-    for _ in range(2 * settings.CHAT_STEPS + 1):
+    for _ in range(settings.CHAT_STEPS + 1):
         speaker.attend(results)
         said = await ask(replace(work.turn, results=tuple(results)), speaker)
         if isinstance(said, Reply):
             return said, results
         for step in said:
-            # The model behind has steps of its own, whatever the first one used up.
-            if len(results) >= settings.CHAT_STEPS * (2 if work.turn.account.fallback else 1):
+            if len(results) >= settings.CHAT_STEPS:
                 log.warning("run %s reached the limit of %s steps", work.run.pk, settings.CHAT_STEPS)
                 return guard.apology(work.turn), results
             results.append(await step_run(work, step, live))

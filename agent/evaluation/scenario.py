@@ -4,7 +4,6 @@ A file of `fixtures/scenarios` is a family, a list of scenarios:
 
     - name: advil-in-jaffa                 # unique
       lang: en                             # the page's language
-      gap: why                             # the offline model fails it, for this reason; an evaluation counts it all the same
       who: ["10000101"]                    # demo people whose data may be shown, once a code was right
       location: {lat: 32.07, lng: 34.77}   # shared with each message
       plants: [...]                        # rows changed before: {rows: app.model, where: {...}, set: {...}}
@@ -117,7 +116,6 @@ class Scenario(_Data):
     name: str
     lang: Literal["en", "he"]
     turns: list[Turn] = Field(min_length=1)
-    gap: str = ""
     who: list[str] = []
     wants: str = ""
     knows: list[str] = []

@@ -124,6 +124,12 @@ def _cannot_be_assessed(frame: Frame) -> bool:
 
 def _left_out(work: Understood, turn: Turn) -> bool:
     """Whether the message surely asks for what only a tool knows, and it was not looked up: of all or of one medicine."""
-    asked = [frame for frame in work.frames if frame.intent in NEEDS_TOOL and frame.confidence >= SURE]
-    named = {one["id"] for frame in asked if not frame.assumed for one in frame.medicines if "id" in one}
-    return bool(asked) and (not turn.results or not named <= effects.looked_up(turn.results))
+    for frame in work.frames:
+        if frame.intent not in NEEDS_TOOL or frame.confidence < SURE:
+            continue
+        # The check of two medicines together tells nothing else of them.
+        found = effects.looked_up(turn.results, with_check=frame.intent == "interaction")
+        named = {one["id"] for one in frame.medicines if "id" in one and not frame.assumed}
+        if not turn.results or not named <= found:
+            return True
+    return False

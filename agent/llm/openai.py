@@ -8,7 +8,8 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -144,13 +145,7 @@ class ChatCompletions:
             raise ModelUnavailable("timeout") from None
         except (httpx2.HTTPError, openai.OpenAIError):
             raise ModelUnavailable("cut") from None
-        except (
-            ValueError,
-            TypeError,
-            LookupError,
-            AttributeError,
-            RecursionError,
-        ):  # not the shape of an answer
+        except UnicodeError:  # bytes that are no text
             raise ModelUnavailable("malformed") from None
         raise AssertionError
 
@@ -174,14 +169,25 @@ class ChatCompletions:
                 data = line[5:].strip()
                 if data == "[DONE]":
                     break
-                piece = _taken(json.loads(data), parts)
+                with _shaped():
+                    piece = _taken(json.loads(data), parts)
                 if piece is None:
                     continue
                 silence.reschedule(None)
                 if piece:
                     await hear(piece)
                 silence.reschedule(loop.time() + self._first_token)
-        return _whole(parts)
+        with _shaped():
+            return _whole(parts)
+
+
+@contextmanager
+def _shaped() -> Iterator[None]:
+    """Reads what must have the shape of an answer; only here is such an error the model's and not ours."""
+    try:
+        yield
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+        raise ModelUnavailable("malformed") from None
 
 
 def _taken(chunk: dict[str, Any], parts: _Parts) -> str | None:

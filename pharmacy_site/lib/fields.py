@@ -6,7 +6,7 @@ than none.
 """
 
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -35,6 +35,8 @@ class _CleanInput(forms.CharField):
 class _Clean(models.Field[_Given, _Read]):
     """Cleans on the way in; `longest` is the most characters that are accepted, the column's length when not given."""
 
+    _column: ClassVar[str]  # Django's own class
+
     def __init__(self, *args: Any, longest: int | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.longest = longest or self.max_length
@@ -42,7 +44,7 @@ class _Clean(models.Field[_Given, _Read]):
     def deconstruct(self) -> Any:
         """Return Django's own field: nothing here changes a table."""
         name, _path, args, kwargs = super().deconstruct()
-        return name, f"django.db.models.{self._column()}", args, kwargs
+        return name, f"django.db.models.{self._column}", args, kwargs
 
     def formfield(self, *args: Any, **kwargs: Any) -> Any:
         """Return a form's field that cleans before it counts the characters."""
@@ -75,9 +77,6 @@ class _Clean(models.Field[_Given, _Read]):
     def get_prep_value(self, value: Any) -> Any:
         return self._cleaned(super().get_prep_value(value))
 
-    def _column(self) -> str:
-        raise NotImplementedError
-
     def _cleaned(self, value: Any) -> Any:
         return clean(value) if isinstance(value, str) else value
 
@@ -93,12 +92,10 @@ class _Clean(models.Field[_Given, _Read]):
 class CleanLine(_Clean[_Given, _Read], models.CharField[_Given, _Read]):
     """One line of clean text."""
 
+    _column = "CharField"
     _pyi_private_set_type: str | Combinable  # for the type checker, as Django's own columns say it
     _pyi_private_get_type: str
     _pyi_lookup_exact_type: str
-
-    def _column(self) -> str:
-        return "CharField"
 
     def _cleaned(self, value: Any) -> Any:
         return clean(value).replace("\n", " ") if isinstance(value, str) else value
@@ -107,9 +104,7 @@ class CleanLine(_Clean[_Given, _Read], models.CharField[_Given, _Read]):
 class CleanText(_Clean[_Given, _Read], models.TextField[_Given, _Read]):
     """Clean text of several lines."""
 
+    _column = "TextField"
     _pyi_private_set_type: str | Combinable  # for the type checker, as Django's own columns say it
     _pyi_private_get_type: str
     _pyi_lookup_exact_type: str
-
-    def _column(self) -> str:
-        return "TextField"

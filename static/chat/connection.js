@@ -186,7 +186,9 @@ export class Connection {
     clearInterval(this.#pingTimer);
     this.#socket = null;
     this.#ready = false;
-    socket?.close();
+    // Closed while it opens, a socket is an error of the page; who stays away can wait until it is open.
+    if (this.#stopped && socket?.readyState === WebSocket.CONNECTING) socket.addEventListener("open", () => socket.close());
+    else socket?.close();
     if (this.#stopped) return;
     const longest = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.#attempt);
     this.#attempt += 1;

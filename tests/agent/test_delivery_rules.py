@@ -304,6 +304,36 @@ async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> Non
     assert [frame["type"] for frame in pushed] == ["message.completed", "run.completed"]
 
 
+async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch: Any) -> None:
+    gate = asyncio.Event()
+
+    def at_door(function: Any) -> Any:
+        async def slow(*args: Any) -> Any:
+            await gate.wait()
+            asked = {"type": "message.completed", "role": "user", "seq": 1}
+            return [asked, {"type": "message.completed", "role": "assistant", "run_id": "r", "seq": 2}]
+
+        return slow
+
+    monkeypatch.setattr(chat_socket, "at_door", at_door)
+    socket, pushed = socket_of(monkeypatch)
+    socket.grown()  # the message: the log is being read while its run begins, calls a tool and ends
+    for kind in ("run.started", "tool.started", "tool.finished"):
+        socket.tell({"type": kind, "run_id": "r"})
+    socket.tell({"type": "run.started", "run_id": "next"})
+    gate.set()
+    await asyncio.sleep(0.01)
+    assert [(frame["type"], frame.get("run_id")) for frame in pushed] == [
+        ("message.completed", None),
+        ("run.started", "r"),
+        ("tool.started", "r"),
+        ("tool.finished", "r"),
+        ("message.completed", "r"),
+        ("run.completed", "r"),
+        ("run.started", "next"),
+    ]
+
+
 def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() -> None:
     here = live.Live(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
     here.say("Half an answer")

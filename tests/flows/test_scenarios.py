@@ -15,9 +15,7 @@ PLAIN = [scenario for scenario in scenarios_all() if scenario.plain]
 
 
 @pytest.mark.parametrize("scenario", PLAIN, ids=[scenario.name for scenario in PLAIN])
-def test_conversation(scenario: Scenario, chat_server: Any, request: pytest.FixtureRequest) -> None:
-    if scenario.gap:
-        request.applymarker(pytest.mark.xfail(reason=scenario.gap, strict=True))
+def test_conversation(scenario: Scenario, chat_server: Any) -> None:
     asyncio.run(_run(scenario, chat_server))
 
 

@@ -124,3 +124,11 @@ def test_a_fact_without_a_function_is_asked_for_again(model: ScriptedModel) -> N
     )
     assert not talk.run.fallback and talk.tools == ["get_medication_by_name"]
     assert "Call the function" in model.requests[1].messages[-1]["content"]
+
+
+def test_the_check_of_two_medicines_is_no_look_at_their_stock(model: ScriptedModel) -> None:
+    talk = Talk()
+    claim = "Advil and aspirin are both in stock in Jaffa."
+    model.script(says(claim), says(claim))
+    assert claim not in talk.say("do you have Advil and aspirin in Jaffa?")
+    assert (talk.run.fallback, claim in "".join(talk.shown[-1:])) == ("withheld", False)

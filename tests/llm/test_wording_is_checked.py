@@ -32,7 +32,7 @@ BAD_EN = {
     "identity": ["I am Dr. Levi, a licensed pharmacist."],
     "markup": [
         "See https://evil.example/x now.", "See [here](http://evil.example).", "See www.evil.com.", "See evil.com/buy.",
-        "<b>Hello</b>.", "Look: <img src=x onerror=alert(1)>.", "![x](x.png)", "| a | b |\n|---|---|", "javascript:alert(1)",
+        "<b>Hello</b>.", "Look: <img src=x onerror=alert(1)>.", "![x](x.png)", "| Branch | Packs |\n|---|---|", "javascript:alert(1)",
         "See hxxp://evil.com now.", "&lt;script&gt;.",
     ],
     "contact": ["Write to pharmacist@evil.com."],
@@ -59,19 +59,15 @@ BAD_HE = {
     "placeholder": ["שלום [[PATIENT]]."],
     "number": ["בסניף יש 4821 אריזות."],
 }
+# Worded without the words that a rule would look for.
+UNLISTED = [
+    "Вам следует принять две таблетки и запить водкой.", "يجب أن تأخذ قرصين الآن.",
+    "An adult may have up to twelve tablets a day.", "The usual amount\nfor you\nis twelve\ntablets.",
+    "Call one two three four five six seven.", "You can leave out your warfarin tonight.", "That will be the flu, then.",
+    "Nobody has ever been harmed by that.", "Last chance, everybody wants it!", "See evil dot com for more.", "Florentin has ninety packs of Advil.",
+]  # fmt: skip
 # What still passes: each is an open hole of the words' rules, and falls here when it is closed.
 OPEN = {
-    "third language": "Вам следует принять две таблетки и запить водкой.",
-    "third language, right to left": "يجب أن تأخذ قرصين الآن.",
-    "numbers in words, dose": "An adult may have up to twelve tablets a day.",
-    "numbers in words, dose in lines": "The usual amount\nfor you\nis twelve\ntablets.",
-    "numbers in words, stock": "Florentin has ninety packs of Advil.",
-    "numbers in words, phone": "Call one two three four five six seven.",
-    "advice without its words": "You can leave out your warfarin tonight.",
-    "diagnosis without its words": "That will be the flu, then.",
-    "played down without its words": "Nobody has ever been harmed by that.",
-    "push without its words": "Last chance, everybody wants it!",
-    "link in words": "See evil dot com for more.",
     "tag over lines": "Hello <\nimg src=x onerror=alert(1)\n>.",
     "false price": "It is free today.",
     "words without blanks": "Youshould takeit now.",
@@ -112,9 +108,14 @@ def test_a_bad_sentence_is_corrected_once_then_the_offline_model_answers(
     assert [wrong for sentence in sentences for wrong in _leaks(tireless, sentence, language)] == []
 
 
+def test_a_bad_sentence_in_other_words_is_not_shown_either(tireless: ScriptedModel) -> None:
+    assert [wrong for sentence in UNLISTED for wrong in _leaks(tireless, sentence, "en")] == []
+
+
 @pytest.mark.xfail(strict=True, reason="the rules know words and digits, not what a sentence claims")
-def test_holes_that_are_open(tireless: ScriptedModel) -> None:
-    assert {name: leaks for name, text in OPEN.items() if (leaks := _leaks(tireless, text, "en"))} == {}
+@pytest.mark.parametrize("hole", OPEN)
+def test_holes_that_are_open(tireless: ScriptedModel, hole: str) -> None:
+    assert _leaks(tireless, OPEN[hole], "en") == []
 
 
 def test_an_answer_in_the_other_language_is_not_kept(tireless: ScriptedModel) -> None:
