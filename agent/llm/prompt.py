@@ -57,11 +57,19 @@ def recites(text: str) -> bool:
 
 
 def earlier(conversation_id: UUID, before: int) -> list[dict[str, Any]]:
-    """The payloads of the last turns' messages before an event, oldest first."""
+    """The payloads of the last turns' messages before an event, oldest first.
+
+    What was shown of a patient before the last proof of who asks is left out: it may be another patient's.
+    """
     rows = Event.objects.filter(
         conversation_id=conversation_id, type="message.completed", seq__lt=before
     ).order_by("-seq")
-    return list(rows.values_list("payload", flat=True)[: 2 * TURNS])[::-1]
+    found = rows.values_list("payload", "created_at", "conversation__verified_at")[: 2 * TURNS]
+    return [
+        payload
+        for payload, said_at, proven_at in found
+        if not payload.get("personal") or (proven_at and said_at >= proven_at)
+    ][::-1]
 
 
 def messages_of(

@@ -36,11 +36,16 @@ class Talk:
         self.run: Run
         self.frames: list[dict[str, Any]] = []
         if patient:
-            person = Patient.objects.get(mrn=patient)
-            self._set(patient=person, verified_at=timezone.now())
+            self.verify(patient)
 
-    def _set(self, **values: Any) -> None:
-        Conversation.objects.filter(pk=self.conversation.pk).update(**values)
+    def verify(self, mrn: str) -> None:
+        """From here on it is proven that this patient asks."""
+        proof = {"patient": Patient.objects.get(mrn=mrn), "verified_at": timezone.now()}
+        Conversation.objects.filter(pk=self.conversation.pk).update(**proof)
+
+    def forget(self) -> None:
+        """The proof has ended."""
+        Conversation.objects.filter(pk=self.conversation.pk).update(patient=None, verified_at=None)
 
     def say(self, text: str) -> str:
         """Sends a message and returns the answer's text."""

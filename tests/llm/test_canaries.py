@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, by, calls, forever, says
 
@@ -90,7 +89,7 @@ def talks(tireless: ScriptedModel, canary: Patient, caplog: pytest.LogCaptureFix
             talk = Talk(language, patient=CANARY["mrn"] if verified else None)
             for text in texts:
                 if verified:  # what ends a proof is not the matter here
-                    talk._set(patient=canary, verified_at=timezone.now())
+                    talk.verify(canary.mrn)
                 talk.say(text)
                 assert talk.run.state == Run.State.DONE
             found.append(talk)
@@ -197,3 +196,19 @@ def test_what_is_repeated_from_a_personal_answer_is_personal_too(
     tireless.script(forever(says("As I said: Amoxicillin and Metformin are on file for [[PATIENT]].")))
     talk.say("how was that again, please?")
     assert "Metformin" in talk.payload["text"] and talk.payload.get("personal")
+
+
+def test_what_one_patient_was_shown_is_not_told_while_another_is_verified(
+    tireless: ScriptedModel, canary: Patient
+) -> None:
+    talk = Talk(patient="10000101")
+    asked = {"user_identifier": "[[EMAIL_1]]", "action": "LIST", "prescription_id": None}
+    tireless.script(
+        calls(("prescription_management", asked)), says("[[PATIENT]], Metformin is on file for you.")
+    )
+    assert "David" in talk.say("which prescriptions do I have?")
+    talk.verify(CANARY["mrn"])
+    tireless.script(forever(says("Our branches are open today.")))
+    talk.say("hello again, what else is new?")
+    told = str(tireless.last.messages)
+    assert "David" not in told and "דוד" not in told and "on file for you" not in told

@@ -105,7 +105,7 @@ def test_personal_answers_are_not_told_after_the_proof_has_ended(model: Scripted
         patient="10000101",
     )
     assert talk.payload["personal"]
-    talk._set(patient=None, verified_at=None)
+    talk.forget()
     model.reset()
     model.script(forever(says("A branch is near.")))
     talk.say("hello there, what is new?")
