@@ -35,9 +35,9 @@ from inventory.search import (
     near_words,
     partial_matches,
 )
-from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from pharmacy_site.lib.tokens import Span, spans, tokens, written
+from stores.edition import kept
 
 __all__ = [
     "Mention",
@@ -390,15 +390,14 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """The medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    found = remembered("medications", order, _by_id)
+    found = kept("medications", order, _by_id)
     if contents:
         contents_load(found.values())
     return [found[pk] for pk in order if pk in found]
 
 
 def _by_id(ids: Collection[int]) -> dict[int, Medication]:
-    rows = Medication.objects.filter(pk__in=ids) if ids else Medication.objects.none()
-    return {medication.pk: medication for medication in rows.select_related("category")}
+    return Medication.objects.select_related("category").in_bulk(list(ids))
 
 
 def _one(query: str, medications: list[Medication], by: Way, *, whole_word: bool) -> Resolved:

@@ -19,10 +19,12 @@ from django.utils import timezone
 from inventory.models import Medication, StockLevel
 from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km
 from stores.models import Store
+from stores.selectors import stores_by_id
 
 FEW_STORES: Final = 300
 """With no more stores than this, looking at each of them is cheaper than looking around the customer."""
 FIRST_KM: Final = 3.0
+BRANCH: Final = Store.Kind.BRANCH
 _HALF_ROUND_KM: Final = pi * EARTH_RADIUS_KM
 _SPARE_ROWS: Final = (
     10  # the database's arithmetic may order two stores differently that are millimetres apart
@@ -77,47 +79,40 @@ def branches(
     *,
     origin: Point | None,
     only_stocked: bool = True,
-    limit: int | None = None,
+    limit: int,
 ) -> list[BranchStock]:
     """Return the branches that have the product, nearest first, ties by store number.
 
     Without an origin the order is that of the distance from the reference branch, and no distance is given.
-    With `only_stocked=False` branches that have none come too. With a limit, at most a few queries and a few
-    times `limit` rows, however many branches there are; without one, every branch that fits is read.
+    With `only_stocked=False` branches that have none come too. At most a few queries and a few times `limit` rows,
+    however many branches there are.
     """
     start = origin or _reference_point()
-    all_branches = stores = Store.objects.filter(kind=Store.Kind.BRANCH, is_active=True)
-    if only_stocked:
-        stores = all_branches.filter(
-            Exists(StockLevel.objects.filter(store=OuterRef("pk"), medication=medication, quantity__gt=0))
-        )
+    stores = Store.objects.filter(kind=BRANCH, is_active=True)
     levels = StockLevel.objects.filter(medication=medication).order_by()
-    levels = levels.filter(quantity__gt=0) if only_stocked else levels
-    if limit is None:
-        read = list(levels.filter(store__in=stores.order_by().values("pk")))
-        return _described(stores, read, origin, start, only_stocked=only_stocked)
-    # Few stores have most products: then those are looked at, found in the index of stock, not among the stores.
-    read = list(levels[: FEW_STORES + 1]) if only_stocked else []
-    are_few = only_stocked and len(read) <= FEW_STORES
-    near = [level.store_id for level in read]
-    if not are_few or len(near) > limit:
-        near = _nearest(stores, near if are_few else None, start, limit=limit)
-    if not are_few:
-        read = list(levels.filter(store__in=near))
-    return _described(all_branches.filter(pk__in=near), read, origin, start, only_stocked=only_stocked)
+    if only_stocked:
+        levels = levels.filter(quantity__gt=0)
+        # Few stores have most products: then those are looked at, found in the index of stock, not among the stores.
+        few = list(levels[: FEW_STORES + 1])
+        if len(few) <= FEW_STORES:
+            near = [level.store_id for level in few]
+            if len(near) > limit:
+                near = _nearest(stores, near, start, limit=limit)
+            found = [row for row in stores_by_id(near).values() if row.kind == BRANCH and row.is_active]
+            return _described(found, few, origin, start, only_stocked=True)
+        stores = stores.filter(Exists(levels.filter(store=OuterRef("pk"))))
+    near = _nearest(stores, None, start, limit=limit)
+    read = levels.filter(store__in=near)
+    return _described(stores_by_id(near).values(), read, origin, start, only_stocked=only_stocked)
 
 
 def _reference_point() -> Point | None:
-    row = (
-        Store.objects.filter(pk=settings.REFERENCE_BRANCH, lat__isnull=False)
-        .values_list("lat", "lng")
-        .first()
-    )
-    return Point(row[0], row[1]) if row and row[0] is not None and row[1] is not None else None
+    store = stores_by_id([settings.REFERENCE_BRANCH]).get(settings.REFERENCE_BRANCH)
+    return Point(store.lat, store.lng) if store and store.lat is not None and store.lng is not None else None
 
 
 def _described(
-    stores: QuerySet[Store],
+    stores: Iterable[Store],
     levels: Iterable[StockLevel],
     origin: Point | None,
     start: Point | None,
@@ -126,7 +121,7 @@ def _described(
 ) -> list[BranchStock]:
     level_of = {level.store_id: level for level in levels}
     found = []
-    for store in stores.select_related("locality").order_by("pk"):
+    for store in stores:
         level = level_of.get(store.pk)
         if only_stocked and level is None:
             continue  # sold out between the two queries

@@ -5,6 +5,7 @@ A store's name beats a city's, so "יפו, תל אביב" is the branch, while t
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -14,6 +15,7 @@ from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold, hebrew_stems, one_typo
 from pharmacy_site.lib.tokens import Span, Token, spans, written
 from pharmacy_site.lib.tokens import tokens as tokenize
+from stores.edition import kept
 from stores.models import Locality, LocalityName, Store, StoreAlias
 
 LONGEST_NAME: Final = 5
@@ -127,6 +129,12 @@ def places_in(message: str) -> list[PlaceMention]:
     return _mentions(message, tokens, [hit for hit in hits if hit.stores or _is_meant(hit, tokens)])
 
 
+def stores_by_id(ids: Collection[int]) -> dict[int, Store]:
+    """Return the stores with these numbers and their towns, also those that are not active; at most one query."""
+    rows = Store.objects.select_related("locality")
+    return kept("stores", ids, lambda new: rows.in_bulk(list(new)))
+
+
 # Written out because every message asks it: the ORM takes longer to build it than a database to answer.
 _NAMED: Final = """
 SELECT folded, store_id, 1 FROM stores_storealias WHERE folded IN ({names})
@@ -168,13 +176,14 @@ def _read(names: set[str]) -> dict[str, tuple[list[Store], list[Locality]]]:
     of_towns = [(folded, pk) for folded, pk, is_store in rows if not is_store]
     named: dict[str, tuple[list[Store], list[Locality]]] = {folded: ([], []) for folded, _, _ in rows}
     if of_stores:
-        active = Store.objects.select_related("locality").filter(is_active=True)
-        found = active.in_bulk([pk for _, pk in of_stores])
+        found = stores_by_id([pk for _, pk in of_stores])
         for folded, pk in sorted(of_stores, key=lambda row: row[1]):
-            if pk in found:
+            if pk in found and found[pk].is_active:
                 named[folded][0].append(found[pk])
     if of_towns:
-        known = Locality.objects.in_bulk([pk for _, pk in of_towns])
+        known = kept(
+            "localities", [pk for _, pk in of_towns], lambda new: Locality.objects.in_bulk(list(new))
+        )
         for folded, pk in sorted(of_towns, key=lambda row: (not known[row[1]].is_prominent, row[1])):
             named[folded][1].append(known[pk])
     return named

@@ -16,6 +16,7 @@ from stores.places import (
     UnservedPlace,
     place_find,
     places_in,
+    stores_by_id,
 )
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "places_in",
     "store_default",
     "store_reference",
+    "stores_by_id",
 ]
 
 LOOK_AHEAD_DAYS: Final = 14

@@ -100,6 +100,7 @@ def medication_facts(medication: Medication) -> dict[str, Any]:
 
 def leaflet_facts(medication: Medication) -> dict[str, dict[str, Any]]:
     """Return the leaflet on file by kind of section."""
+    prefetch_related_objects([medication], "leaflet")
     return {
         section.kind: {
             **dict(zip(("en", "he"), both(section, "text"), strict=True)),

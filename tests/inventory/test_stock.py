@@ -6,8 +6,9 @@ import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from inventory import stock
 from inventory.models import Medication, StockLevel
-from inventory.stock import branches, is_low, level_at, restock_on, totals
+from inventory.stock import FEW_STORES, branches, is_low, level_at, restock_on, totals
 from stores.geo import Point
 from stores.models import Store
 
@@ -27,55 +28,53 @@ def ibuprofen(db: None) -> Medication:
     return medication
 
 
+@pytest.fixture(autouse=True, params=[FEW_STORES, 0], ids=["few stores", "many stores"])
+def few_stores(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked at one by one, and around the customer."""
+    monkeypatch.setattr(stock, "FEW_STORES", request.param)
+
+
 def ids(medication: Medication, **options: object) -> list[int]:
-    options = {"origin": JAFFA, **options}
+    options = {"origin": JAFFA, "limit": 10, **options}
     return [branch.store.pk for branch in branches(medication, **options)]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("limit", [None, 10])
-def test_branches_with_stock_come_nearest_first_without_the_online_store(
-    ibuprofen: Medication, limit: int | None
-) -> None:
-    found = branches(ibuprofen, origin=JAFFA, limit=limit)
+def test_branches_with_stock_come_nearest_first_without_the_online_store(ibuprofen: Medication) -> None:
+    found = branches(ibuprofen, origin=JAFFA, limit=10)
     assert [(branch.store.pk, branch.quantity) for branch in found] == [(103, 3), (101, 5)]
     assert [round(branch.km or 0, 1) for branch in found] == [1.2, 8.0]
     assert all(branch.low and branch.updated_at for branch in found)
 
 
-@pytest.mark.parametrize("limit", [None, 10])
-def test_all_branches_come_when_asked_for(ibuprofen: Medication, limit: int | None) -> None:
+def test_all_branches_come_when_asked_for(ibuprofen: Medication) -> None:
     Store.objects.create(id=105, name_en="New", lat=32.2, lng=34.9)
-    assert ids(ibuprofen, only_stocked=False, limit=limit) == [104, 103, 102, 101, 105]
-    never_carried = branches(ibuprofen, origin=JAFFA, only_stocked=False, limit=limit)[-1]
+    assert ids(ibuprofen, only_stocked=False) == [104, 103, 102, 101, 105]
+    never_carried = branches(ibuprofen, origin=JAFFA, only_stocked=False, limit=10)[-1]
     assert (never_carried.quantity, never_carried.updated_at, never_carried.low) == (0, None, False)
 
 
-@pytest.mark.parametrize("limit", [None, 10])
 def test_without_an_origin_the_order_is_that_from_the_reference_branch_and_no_distance_is_told(
-    ibuprofen: Medication, settings: Settings, limit: int | None
+    ibuprofen: Medication, settings: Settings
 ) -> None:
     settings.REFERENCE_BRANCH = 101
-    found = branches(ibuprofen, origin=None, limit=limit)
+    found = branches(ibuprofen, origin=None, limit=10)
     assert [(branch.store.pk, branch.km) for branch in found] == [(101, None), (103, None)]
     settings.REFERENCE_BRANCH = 104
-    assert ids(ibuprofen, origin=None, limit=limit) == [103, 101]
+    assert ids(ibuprofen, origin=None) == [103, 101]
     settings.REFERENCE_BRANCH = 999
-    assert ids(ibuprofen, origin=None, limit=limit) == [101, 103]
+    assert ids(ibuprofen, origin=None) == [101, 103]
 
 
-@pytest.mark.parametrize("limit", [None, 10])
-def test_an_inactive_branch_is_none_and_one_without_a_place_comes_last(
-    ibuprofen: Medication, limit: int | None
-) -> None:
+def test_an_inactive_branch_is_none_and_one_without_a_place_comes_last(ibuprofen: Medication) -> None:
     Store.objects.filter(pk=103).update(is_active=False)
     nowhere = Store.objects.create(id=50, name_en="Nowhere")
     StockLevel.objects.create(store=nowhere, medication=ibuprofen, quantity=1)
-    assert ids(ibuprofen, limit=limit) == [101, 50]
-    assert ids(ibuprofen, only_stocked=False, limit=limit) == [104, 102, 101, 50]
+    assert ids(ibuprofen) == [101, 50]
+    assert ids(ibuprofen, only_stocked=False) == [104, 102, 101, 50]
 
 
-@pytest.mark.parametrize("limit", [None, 3])
-def test_branches_at_the_same_distance_come_by_number(ibuprofen: Medication, limit: int | None) -> None:
+@pytest.mark.parametrize("limit", [3, 10])
+def test_branches_at_the_same_distance_come_by_number(ibuprofen: Medication, limit: int) -> None:
     for number in (304, 302, 303):
         Store.objects.create(id=number, name_en="Twin", lat=32.054, lng=34.756)
         StockLevel.objects.create(store_id=number, medication=ibuprofen, quantity=1)
