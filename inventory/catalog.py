@@ -353,9 +353,9 @@ def _mentioned(
 
 
 def _may_be_name(span: Span, told: Sequence[object], ignore: Container[str]) -> bool:
-    letters = sum(char.isalpha() for char in span.compact)
-    alone = span.end - span.start == 1
-    return letters >= 2 and not (alone and span.compact in ignore)
+    name, alone = span.compact, span.end - span.start == 1
+    letters = 2 if name[:2].isalpha() and len(name) > 1 else sum(map(str.isalpha, name))
+    return letters >= 2 and not (alone and name in ignore)
 
 
 def _pieces(core: list[str]) -> list[str]:
