@@ -105,6 +105,17 @@ async def test_a_whole_answer_does_not_wait_for_a_server_that_does_not_end_it() 
         assert server.connected == 2
 
 
+async def test_a_whole_answer_counts_though_its_connection_breaks() -> None:
+    async def reply(send: Send) -> None:
+        await send(ANSWER)
+        raise ConnectionError
+
+    async with asking(reply) as (server, ask):
+        for _ in range(2):
+            assert (await ask(nothing)).text == "Yes indeed."
+        assert server.connected == 2
+
+
 @pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
 async def test_lines_may_come_in_any_pieces(end: bytes) -> None:
     told = event("שלום\u2028\u0085 hi") + event(" ✓", "stop") + b"data: [DONE]"
