@@ -3,6 +3,7 @@
 import asyncio
 import weakref
 from functools import lru_cache
+from typing import Final
 
 import httpx2
 import openai
@@ -17,6 +18,8 @@ from pharmacy_site.lib.breaker import Breaker
 
 _FAILURES, _LEFT_ALONE = 5, 30.0
 _ANY_KEY = "none"  # a server of one's own may want none; the SDK does
+_KEPT: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=60.0)
+"""As many connections as the SDK's own; an idle one is kept for longer than 5 s, or most turns would begin with a handshake."""
 _clients: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], openai.AsyncOpenAI]] = (
     weakref.WeakKeyDictionary()
 )
@@ -55,5 +58,6 @@ def _client(key: str, base_url: str) -> openai.AsyncOpenAI:
             base_url=base_url or None,
             max_retries=0,  # ours: once, with the first token's clock running
             timeout=httpx2.Timeout(settings.OPENAI_TIMEOUT, connect=settings.OPENAI_FIRST_TOKEN_TIMEOUT),
+            http_client=openai.DefaultAsyncHttpxClient(limits=_KEPT),
         )
     return clients[key, base_url]

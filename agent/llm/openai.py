@@ -7,11 +7,13 @@ no answer.
 import asyncio
 import json
 import logging
+import math
 import random
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 
 import httpx2
 import openai
@@ -28,6 +30,10 @@ _LONGEST_RETRY_AFTER: Final = 2.0
 _CHARACTERS_PER_TOKEN: Final = 3  # a low guess for servers that report no usage: rather too many than too few
 _FIRST_RETRYABLE: Final = 500
 _MOST_TOLD_TOKENS: Final = 10_000_000  # no request takes more; what a server tells beyond is no count
+_LONGEST_LINE: Final = 20 * MOST_CHARACTERS  # bytes: each character may come as twelve
+_REST_WAIT: Final = 0.1  # seconds for what a server sends after its answer
+_MISSHAPEN: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
+_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass
@@ -99,7 +105,9 @@ class ChatCompletions:
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
         request = {
+            "model": self.model,
             "messages": messages,
+            "stream": True,
             "stream_options": {"include_usage": True},
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
             **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
@@ -132,10 +140,11 @@ class ChatCompletions:
         """One request, and once more when the server was only busy."""
         first_by = asyncio.get_running_loop().time() + self._first_token
         try:
+            body = _JSON.encode(request).encode()
             async with asyncio.timeout_at(until):
                 for is_last in (False, True):
                     try:
-                        return await self._streamed(request, parts, hear, first_by)
+                        return await self._streamed(body, parts, hear, first_by)
                     except (openai.APIStatusError, openai.APIConnectionError) as error:
                         wait = None if is_last or parts.size else _retry_wait(error)
                         if wait is None:
@@ -145,49 +154,114 @@ class ChatCompletions:
             raise ModelUnavailable("timeout") from None
         except (httpx2.HTTPError, openai.OpenAIError):
             raise ModelUnavailable("cut") from None
-        except UnicodeError:  # bytes that are no text
+        except UnicodeError:  # half a character in what is told
             raise ModelUnavailable("malformed") from None
         raise AssertionError
 
     async def _streamed(
-        self,
-        request: dict[str, Any],
-        parts: _Parts,
-        hear: Callable[[str], Awaitable[None]],
-        first_by: float,
+        self, body: bytes, parts: _Parts, hear: Callable[[str], Awaitable[None]], first_by: float
     ) -> Completion:
-        loop = asyncio.get_running_loop()
-        # The SDK's chunk classes cost more than the rest of a turn's waiting, so the lines are read as they are; and what
-        # it would look through for values to convert (there are none) goes around that as `extra_body`.
-        asked = self._client.chat.completions.with_streaming_response.create(
-            model=self.model, messages=[], stream=True, extra_body=request
-        )
-        async with asyncio.timeout_at(first_by) as silence, asked as response:
-            async for line in response.iter_lines():
-                if not line.startswith("data:"):
+        async with (
+            _Silence(first_by, self._first_token) as silence,
+            aclosing(await self._response(body)) as response,
+            aclosing(_lines(response)) as lines,
+        ):
+            async for line in lines:
+                if not line.startswith(b"data:"):
                     continue
                 data = line[5:].strip()
-                if data == "[DONE]":
+                if data == b"[DONE]":
+                    silence.pause()
+                    await _read_on(lines)
                     break
-                with _shaped():
-                    piece = _taken(json.loads(data), parts)
+                try:
+                    piece = _taken(json.loads(data.decode(errors="replace")), parts)
+                except _MISSHAPEN:  # only of the answer's own shape: what `hear` raises is ours
+                    raise ModelUnavailable("malformed") from None
                 if piece is None:
                     continue
-                silence.reschedule(None)
                 if piece:
+                    silence.pause()
                     await hear(piece)
-                silence.reschedule(loop.time() + self._first_token)
-        with _shaped():
+                silence.begin()
+        try:
             return _whole(parts)
+        except _MISSHAPEN:
+            raise ModelUnavailable("malformed") from None
+
+    async def _response(self, body: bytes) -> httpx2.Response:
+        """What the server answers, to be read and closed.
+
+        Not by the SDK's `create` nor its stream: to look through a request for values to convert, and to make an object
+        of each chunk, costs more than all the rest of a request.
+        """
+        stream = await self._client.post(
+            "/chat/completions",
+            content=body,
+            cast_to=object,
+            stream=True,
+            stream_cls=openai.AsyncStream[object],
+        )
+        return stream.response
 
 
-@contextmanager
-def _shaped() -> Iterator[None]:
-    """Reads what must have the shape of an answer; only here is such an error the model's and not ours."""
-    try:
-        yield
-    except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-        raise ModelUnavailable("malformed") from None
+class _Silence:
+    """A timeout of the time in which nothing comes.
+
+    It has one timer, which looks how long that is: to set it anew for each piece costs more than to parse the piece.
+    """
+
+    def __init__(self, first_by: float, seconds: float) -> None:
+        self._until, self._seconds = first_by, seconds
+        self._loop = asyncio.get_running_loop()
+        self._timeout = asyncio.timeout(None)
+
+    def pause(self) -> None:
+        """It is our turn: the time does not count."""
+        self._until = math.inf
+
+    def begin(self) -> None:
+        """The server's time begins anew."""
+        self._until = self._loop.time() + self._seconds
+
+    def _look(self) -> None:
+        now = self._loop.time()
+        if now >= self._until:
+            self._timeout.reschedule(now)
+        else:
+            self._timer = self._loop.call_at(min(self._until, now + self._seconds), self._look)
+
+    async def __aenter__(self) -> Self:
+        await self._timeout.__aenter__()
+        self._timer = self._loop.call_at(self._until, self._look)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        await self._timeout.__aexit__(kind, error, trace)
+
+
+async def _lines(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The lines of a response as they come. Those of `Response.aiter_lines` would also end within a JSON text, at U+2028."""
+    rest = b""
+    async with aclosing(response.aiter_bytes()) as chunks:
+        async for chunk in chunks:
+            *lines, rest = (rest + chunk).replace(b"\r", b"\n").split(b"\n")
+            for line in lines:
+                yield line
+            if len(rest) > _LONGEST_LINE:
+                raise ModelUnavailable("too_long")
+    yield rest
+
+
+async def _read_on(lines: AsyncGenerator[bytes, None]) -> None:
+    """Reads to the end behind a whole answer, for a moment: only then its connection can be used again."""
+    with suppress(TimeoutError, httpx2.HTTPError, ModelUnavailable):
+        async with asyncio.timeout(_REST_WAIT):
+            async for _ in lines:
+                pass
 
 
 def _taken(chunk: dict[str, Any], parts: _Parts) -> str | None:
