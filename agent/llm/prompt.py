@@ -142,6 +142,8 @@ def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
 
 def _in_language(value: Any, language: str) -> Any:
     """Facts that come in both languages, in one of them where it is there."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         other = "_en" if language == "he" else "_he"
         mine = "_he" if language == "he" else "_en"
