@@ -39,16 +39,22 @@ class _Element:
     runs: "tuple[_Phrase, ...]"
 
 
-_Phrase = tuple[_Element, ...]
+@dataclass(frozen=True)
+class _Phrase:
+    """The places of a phrase, and the words of which one must be there for each place that only words can fill."""
+
+    elements: tuple[_Element, ...]
+    needed: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True)
 class _Concept:
-    """The phrases of a concept by the words that they can begin with: most are out of the question at once."""
+    """The phrases of a concept, and which words each of their places can begin with: most are out of the question at once."""
 
     phrases: tuple[_Phrase, ...]
     begins: frozenset[str]
     begun_with: Mapping[str, tuple[int, ...]]
+    goes_on: tuple[tuple[frozenset[str], ...], ...]  # of each phrase, the places behind the first
 
 
 def _word(text: str) -> str:
@@ -88,12 +94,13 @@ def _phrase(text: str) -> _Phrase:
         else:
             elements.append(_element(part, gap))
             gap = 0
-    return tuple(elements)
+    worded = [element.words for element in elements if not element.concepts and not element.runs]
+    return _Phrase(tuple(elements), tuple(worded))
 
 
 def _elements(phrases: Iterable[_Phrase]) -> Iterator[_Element]:
     for phrase in phrases:
-        for element in phrase:
+        for element in phrase.elements:
             yield element
             yield from _elements(element.runs)
 
@@ -117,16 +124,21 @@ class Sentence:
         known = self._known.get(concept)
         if known is None:
             known = self._known[concept] = _NOWHERE  # a concept that refers to itself finds nothing
-            one = self._concepts[concept]
+            one, unheard = self._concepts[concept], self._heard.isdisjoint
             if begun := self._heard & one.begins:
-                places = {place for word in begun for place in one.begun_with[word]}
-                known = _NOWHERE.union(*(self._phrase_spans(one.phrases[place]) for place in places))
-                self._known[concept] = known
+                found: set[Span] = set()
+                for place in {place for word in begun for place in one.begun_with[word]}:
+                    if not any(map(unheard, one.goes_on[place])):
+                        found |= self._phrase_spans(one.phrases[place])
+                if found:
+                    known = self._known[concept] = frozenset(found)
         return known
 
     def _phrase_spans(self, phrase: _Phrase) -> set[Span]:
-        current = self._element_spans(phrase[0])
-        for element in phrase[1:]:
+        if any(map(self._heard.isdisjoint, phrase.needed)):
+            return set()
+        current = self._element_spans(phrase.elements[0])
+        for element in phrase.elements[1:]:
             if not current:
                 break
             nexts = self._element_spans(element)
@@ -175,20 +187,22 @@ class Lexicon:
                 if len(word) >= typo_from:
                     for key in (word, *deletions(word)):
                         self._near[key].append(word)
+        own = self._whole | self._exact
+        self._keys_of_own = {word: tuple(self._keys(word)) for word in own if word != "#"}
 
     def _begun(self) -> dict[str, _Concept]:
         """Each concept's phrases by their first words."""
         begins: dict[str, frozenset[str]] = dict.fromkeys(self._phrases, frozenset())
 
-        def of(phrase: _Phrase) -> frozenset[str]:
-            first = phrase[0]
-            return first.words.union(
-                *(begins[concept] for concept in first.concepts), *(of(run) for run in first.runs)
+        def of(element: _Element) -> frozenset[str]:
+            return element.words.union(
+                *(begins[concept] for concept in element.concepts),
+                *(of(run.elements[0]) for run in element.runs),
             )
 
         while True:
             wider = {
-                name: frozenset[str]().union(*(of(phrase) for phrase in phrases))
+                name: frozenset[str]().union(*(of(phrase.elements[0]) for phrase in phrases))
                 for name, phrases in self._phrases.items()
             }
             if wider == begins:
@@ -198,10 +212,11 @@ class Lexicon:
         for name, phrases in self._phrases.items():
             begun_with: dict[str, list[int]] = defaultdict(list)
             for place, phrase in enumerate(phrases):
-                for word in of(phrase):
+                for word in of(phrase.elements[0]):
                     begun_with[word].append(place)
             places = {word: tuple(found) for word, found in begun_with.items()}
-            concepts[name] = _Concept(phrases, begins[name], places)
+            goes_on = tuple(tuple(of(element) for element in phrase.elements[1:]) for phrase in phrases)
+            concepts[name] = _Concept(phrases, begins[name], places, goes_on)
         return concepts
 
     @classmethod
@@ -225,7 +240,8 @@ class Lexicon:
         """Return one sentence of folded words."""
         places: dict[str, set[int]] = defaultdict(set)
         for place, word in enumerate(words):
-            for key in self._keys(word):
+            keys = self._keys_of_own.get(word)
+            for key in self._keys(word) if keys is None else keys:
                 places[key].add(place)
         return Sentence(words, asks, self._concepts, places)
 
