@@ -1,9 +1,11 @@
 """What of a call's findings may be told: not how many packs there are of a controlled medicine (the branch is asked)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pharmacy_site.lib.remembered import remembered
+
+V = TypeVar("V")
 
 _QUANTITIES: Final = frozenset({"qty", "quantity", "qty_on_hand", "low", "threshold"})
 _IDS: Final = ("med_id", "medication_id", "id")
@@ -71,19 +73,19 @@ class Findings:
     def __hash__(self) -> int:
         return hash((id(self.result), id(self.evidence)))
 
+    def once(self, kind: str, read: "Callable[[Findings], V]") -> V:
+        """Return what is read from these findings, read once in a turn."""
+        return remembered(kind, (self,), lambda _: {self: read(self)})[self]
+
 
 def told_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a call found without what is not disclosed: its "result" and its "facts". Not to be changed."""
-    return _once("disclosed", Findings(result, evidence), _told_of)
+    return Findings(result, evidence).once("disclosed", _told_of)
 
 
 def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
     """What a call found that an answer may state: all that is disclosed but ids, which count nothing. Not to be changed."""
-    return _once("facts", Findings(result, evidence), _facts_of)
-
-
-def _once(kind: str, found: Findings, read: Callable[[Findings], dict[str, Any]]) -> Mapping[str, Any]:
-    return remembered(kind, (found,), lambda _: {found: read(found)})[found]
+    return Findings(result, evidence).once("facts", _facts_of)
 
 
 def _told_of(found: Findings) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from agent.disclosure import Findings, facts_of
-from pharmacy_site.lib.remembered import remembered
 
 _EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _HE_MONTHS: Final = (
@@ -220,8 +219,11 @@ def numbers_in(value: object) -> list[str]:
 
 def numbers_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Sequence[str]:
     """Return the canonical numbers of all that a call found and that may be told, sorted. Not to be changed."""
-    found = Findings(result, evidence)
-    return remembered("numbers", (found,), lambda _: {found: numbers_in(facts_of(result, evidence))})[found]
+    return Findings(result, evidence).once("numbers", _numbers_of)
+
+
+def _numbers_of(found: Findings) -> list[str]:
+    return numbers_in(facts_of(found.result, found.evidence))
 
 
 def _known(numbers: Iterable[str]) -> set[str]:

@@ -122,6 +122,8 @@ def _counts(result: StepResult) -> list[int]:
 
 def _lengths(value: Any) -> list[int]:
     """The length of every list inside a value."""
+    if isinstance(value, str):
+        return []
     if isinstance(value, Mapping):
         return [size for item in value.values() for size in _lengths(item)]
     if isinstance(value, list | tuple):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from agent.disclosure import Findings
 from agent.live import Live
 from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
@@ -86,10 +87,18 @@ def sentences(text: str) -> list[str]:
 
 def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
     """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
+    return [
+        text
+        for result in results
+        if result.evidence.get("leaflet")
+        for text in Findings(result.result, result.evidence).once("leaflet texts", _leaflet_texts)
+    ]
+
+
+def _leaflet_texts(found: Findings) -> list[str]:
     texts = [
         str(section[language])
-        for result in results
-        for section in result.evidence.get("leaflet", {}).values()
+        for section in found.evidence["leaflet"].values()
         for language in ("en", "he")
         if section.get(language)
     ]
