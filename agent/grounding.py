@@ -52,6 +52,7 @@ _POSITION_BEFORE: Final = re.compile(
     r"(?:#|\b(?:option|number|no\.?|item|choice)|אפשרות|מספר|פריט|מס['׳]?)\s?$", re.IGNORECASE
 )
 _CANONICAL: Final = re.compile(r"(?:(?:date|time|tel|km|count):)?[\d.:-]+")
+_NUMBER: Final = (int, float, Decimal)
 _DIGIT: Final = re.compile(r"[0-9]")
 _LIST_MARKER: Final = re.compile(r"^[ \t]*[*_]{0,2}(\d{1,2})[.)](?=\s)", re.MULTILINE)
 
@@ -182,18 +183,18 @@ class _Numbers:
             self._take_text(value)
         elif value is None or isinstance(value, bool):
             return
-        elif isinstance(value, int | float | Decimal):
+        elif isinstance(value, _NUMBER):
             plain = str(value) if not isinstance(value, float) else format(Decimal(repr(value)), "f")
             number = _plain(plain).lstrip("-")
             self.found.add(number)
             if _KM_KEY.search(key):
                 self.found.add(f"km:{number}")
-        elif isinstance(value, date | datetime | time):
-            self._take_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
         elif isinstance(value, Mapping):
             for name, item in value.items():
                 self._take_text(str(name))
                 self.take(item, str(name))
+        elif isinstance(value, date | datetime | time):
+            self._take_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
         elif isinstance(value, Iterable):
             items = list(value)
             # Numbers that were stored as evidence are a list of ours, not of items that were shown.
