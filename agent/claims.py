@@ -4,7 +4,7 @@ Pure. A claim that the data do not bear is found by words alone; when in doubt t
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 _NUMBER_WORDS: Final = {
@@ -40,6 +40,7 @@ _NEEDED: Final = re.compile(
 )
 
 
+_PLAIN: Final = (str, int, float, type(None))
 _COUNTED: Final = {
     "stock": (
         re.compile(r"(\d+)\s*(?:packs?|packages?|units?|boxes|box|bottles?|left in stock|in stock|available|אריז\w*|יחיד\w*|קופס\w*)", re.I),
@@ -60,23 +61,26 @@ def counts_unproven(text: str, facts: object) -> bool:
     text = figures(text)
     for pattern, keys in _COUNTED.values():
         told = {int(number) for number in pattern.findall(text)}
-        if told and not told <= set(_under(facts, keys, inside=False)):
+        if told and not told <= _counted(facts, keys):
             return True
     return False
 
 
-def _under(value: object, keys: frozenset[str], *, inside: bool) -> Iterator[int]:
+def _counted(value: object, keys: frozenset[str], *, inside: bool = False) -> set[int]:
     """The whole numbers under such keys, and the lengths of lists."""
+    found: set[int] = set()
     if isinstance(value, int | str):
         if inside and str(value).isdecimal():
-            yield int(value)
+            found.add(int(value))
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _under(item, keys, inside=inside or key in keys)
+            if (within := inside or key in keys) or not isinstance(item, _PLAIN):
+                found |= _counted(item, keys, inside=within)
     elif isinstance(value, list | tuple):
-        yield len(value)
+        found.add(len(value))
         for item in value:
-            yield from _under(item, keys, inside=inside)
+            found |= _counted(item, keys, inside=inside)
+    return found
 
 
 def figures(text: str) -> str:

@@ -52,6 +52,7 @@ _POSITION_BEFORE: Final = re.compile(
     r"(?:#|\b(?:option|number|no\.?|item|choice)|אפשרות|מספר|פריט|מס['׳]?)\s?$", re.IGNORECASE
 )
 _CANONICAL: Final = re.compile(r"(?:(?:date|time|tel|km|count):)?[\d.:-]+")
+_EXACT: Final = 28  # digits that Decimal keeps
 _NUMBER: Final = (int, float, Decimal)
 _DIGIT: Final = re.compile(r"[0-9]")
 _LIST_MARKER: Final = re.compile(r"^[ \t]*[*_]{0,2}(\d{1,2})[.)](?=\s)", re.MULTILINE)
@@ -69,6 +70,8 @@ class _Found(NamedTuple):
 
 def _plain(text: str) -> str:
     """Return a number without thousands separators and needless zeros."""
+    if len(text) <= _EXACT and text.isascii() and text.isdecimal():
+        return text.lstrip("0") or "0"
     if re.fullmatch(r"\d+(?:,\d{3})+(?:\.\d+)?", text) and not text.startswith("0"):
         text = text.replace(",", "")
     try:
@@ -119,7 +122,9 @@ def _scan(text: str) -> Iterator[_Found]:
     for m in _TOKEN.finditer(text):
         readings: tuple[str, ...]
         parts: tuple[str, ...] = ()
-        if m["stored"]:
+        if m["number"]:
+            readings = (_plain(m["number"]),)
+        elif m["stored"]:
             readings = (m["stored"],)
         elif m["iso"]:
             readings = (f"date:{m['iso']}", *((f"time:{m['isotime']}",) if m["isotime"] else ()))
@@ -134,11 +139,9 @@ def _scan(text: str) -> Iterator[_Found]:
             readings = (f"date:{year}-{month:02}-{day:02}" if year else f"date:{month:02}-{day:02}",)
         elif m["time"]:
             readings = _time(m["time"])
-        elif m["dm"]:
+        else:
             first, second = (int(part) for part in m["dm"].split("/"))
             readings, parts = _days(first, second, None), (str(first), str(second))
-        else:
-            readings = (_plain(m["number"]),)
         yield _Found(m.group().strip(), readings, parts, m.start(), m.end())
 
 

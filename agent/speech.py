@@ -17,17 +17,17 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
 
 class Speaker:
-    """What is said in one turn. `quoted` are leaflet texts, which may say what the answer itself may not."""
+    """What is said in one turn. Leaflet texts may say what the answer itself may not."""
 
     def __init__(self, live: Live, check: OutputCheck) -> None:
         self._live, self._check = live, check
-        self._quoted: list[str] = []
+        self._results: Sequence[StepResult] = ()
         self._held = ""
 
     def attend(self, results: Sequence[StepResult]) -> None:
         """Takes what the next words may rest on."""
         self._check.take(results)
-        self._quoted = leaflet_texts(results)
+        self._results = tuple(results)
 
     async def hear(self, piece: str, language: Language) -> None:
         """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
@@ -56,7 +56,7 @@ class Speaker:
             raise Withheld(["wrong_language"])
         # A leaflet's words are only excused where the answer says whose they are.
         paragraph = said.rpartition("\n\n")[2]
-        quoted = self._quoted if _OF_LEAFLET.search(paragraph) else []
+        quoted = leaflet_texts(self._results) if _OF_LEAFLET.search(paragraph) else []
         problems = await self._check.of_sentence(sentence, quoted)
         if problems:
             raise Withheld(problems)

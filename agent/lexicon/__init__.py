@@ -7,8 +7,8 @@ in a row, `<name>` for another concept, `a|b` for either, `..` for up to three o
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -49,12 +49,14 @@ class _Phrase:
 
 @dataclass(frozen=True)
 class _Concept:
-    """The phrases of a concept, and which words each of their places can begin with: most are out of the question at once."""
+    """The phrases of a concept by the words of their rarest place: where none of these was heard, no phrase is there."""
 
     phrases: tuple[_Phrase, ...]
-    begins: frozenset[str]
-    begun_with: Mapping[str, tuple[int, ...]]
-    goes_on: tuple[tuple[frozenset[str], ...], ...]  # of each phrase, the places behind the first
+    signs: frozenset[str]
+    of_sign: Mapping[str, tuple[int, ...]]
+    others: tuple[
+        tuple[frozenset[str], ...], ...
+    ]  # of each phrase, the words with which its other places begin
 
 
 def _word(text: str) -> str:
@@ -105,6 +107,20 @@ def _elements(phrases: Iterable[_Phrase]) -> Iterator[_Element]:
             yield from _elements(element.runs)
 
 
+def _concept(
+    phrases: Sequence[_Phrase], places: Sequence[Sequence[frozenset[str]]], common: Mapping[str, int]
+) -> _Concept:
+    of_sign: dict[str, list[int]] = defaultdict(list)
+    others = []
+    for number, of_phrase in enumerate(places):
+        rarest = min(of_phrase, key=lambda words: sum(common[word] for word in words))
+        others.append(tuple(words for words in of_phrase if words is not rarest))
+        for word in rarest:
+            of_sign[word].append(number)
+    numbers = {sign: tuple(found) for sign, found in of_sign.items()}
+    return _Concept(tuple(phrases), frozenset(numbers), numbers, tuple(others))
+
+
 @dataclass
 class Sentence:
     """One sentence of a message, its folded words, and where each concept occurs in it."""
@@ -125,10 +141,10 @@ class Sentence:
         if known is None:
             known = self._known[concept] = _NOWHERE  # a concept that refers to itself finds nothing
             one, unheard = self._concepts[concept], self._heard.isdisjoint
-            if begun := self._heard & one.begins:
+            if signs := self._heard & one.signs:
                 found: set[Span] = set()
-                for place in {place for word in begun for place in one.begun_with[word]}:
-                    if not any(map(unheard, one.goes_on[place])):
+                for place in {place for sign in signs for place in one.of_sign[sign]}:
+                    if not any(map(unheard, one.others[place])):
                         found |= self._phrase_spans(one.phrases[place])
                 if found:
                     known = self._known[concept] = frozenset(found)
@@ -170,7 +186,7 @@ class Lexicon:
         for name in {name for element in elements for name in element.concepts}:
             if name not in self._phrases:
                 raise ValueError(f"the lexicon has no concept {name!r}")
-        self._concepts = self._begun()
+        self._concepts = self._signs()
         words = {word for element in elements for word in element.words}
         self._exact = {word[1:] for word in words if word.startswith("=")}
         self._whole = {word for word in words if not word.startswith("=") and not word.endswith("*")}
@@ -190,8 +206,8 @@ class Lexicon:
         own = self._whole | self._exact
         self._keys_of_own = {word: tuple(self._keys(word)) for word in own if word != "#"}
 
-    def _begun(self) -> dict[str, _Concept]:
-        """Each concept's phrases by their first words."""
+    def _signs(self) -> dict[str, _Concept]:
+        """Each concept's phrases by the words of their rarest places."""
         begins: dict[str, frozenset[str]] = dict.fromkeys(self._phrases, frozenset())
 
         def of(element: _Element) -> frozenset[str]:
@@ -208,16 +224,18 @@ class Lexicon:
             if wider == begins:
                 break
             begins = wider
-        concepts = {}
-        for name, phrases in self._phrases.items():
-            begun_with: dict[str, list[int]] = defaultdict(list)
-            for place, phrase in enumerate(phrases):
-                for word in of(phrase.elements[0]):
-                    begun_with[word].append(place)
-            places = {word: tuple(found) for word, found in begun_with.items()}
-            goes_on = tuple(tuple(of(element) for element in phrase.elements[1:]) for phrase in phrases)
-            concepts[name] = _Concept(phrases, begins[name], places, goes_on)
-        return concepts
+        places = {
+            name: [[of(element) for element in phrase.elements] for phrase in phrases]
+            for name, phrases in self._phrases.items()
+        }
+        common = Counter(
+            word
+            for of_concept in places.values()
+            for of_phrase in of_concept
+            for words in of_phrase
+            for word in words
+        )
+        return {name: _concept(phrases, places[name], common) for name, phrases in self._phrases.items()}
 
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
