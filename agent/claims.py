@@ -4,7 +4,7 @@ Pure. A claim that the data do not bear is found by words alone; when in doubt t
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 _NUMBER_WORDS: Final = {
@@ -16,7 +16,10 @@ _NUMBER_WORDS: Final = {
     "שש": 6, "שישה": 6, "שבע": 7, "שבעה": 7, "שמונה": 8, "תשע": 9, "תשעה": 9, "עשר": 10, "עשרה": 10, "עשרים": 20,
     "שלושים": 30, "ארבעים": 40, "חמישים": 50, "שישים": 60, "שבעים": 70, "שמונים": 80, "תשעים": 90, "מאה": 100,
 }  # fmt: skip
-_NUMBER_WORD: Final = re.compile(rf"(?<!\w)(?:{'|'.join(_NUMBER_WORDS)})(?!\w)", re.IGNORECASE)
+_NUMBER_WORD: Final = re.compile(
+    rf"(?<!\w)(?=[{''.join(sorted({word[0] for word in _NUMBER_WORDS}))}])(?:{'|'.join(_NUMBER_WORDS)})(?!\w)",
+    re.IGNORECASE,
+)
 _VERDICT: Final = re.compile(
     r"^\W*(?:(?:yes|yep|yeah|yup|nope|sure|of course|absolutely|definitely|certainly|indeed|go ahead|no (?:problem|issue|risk)s?"
     r"|כן|בטח|ברור ש|בהחלט|ודאי|בוודאי|אין בעיה|מותר|אסור|סבבה)(?=\W|$)"
@@ -29,6 +32,7 @@ _FREE: Final = re.compile(
     r"|(?:ללא|בלי|אין צורך ב|לא צריך|לא נדרש|לא דורש\w*|אינו דורש|אינה דורשת)\s*מרשם",
     re.IGNORECASE,
 )
+_OF_PRESCRIPTION: Final = re.compile(r"prescription|counter|otc|rx|מרשם", re.IGNORECASE)
 _NEEDED: Final = re.compile(
     r"\b(?:requires?|needs?|need|with)\s+(?:a\s+)?(?:doctor['’]s\s+)?prescription\b|prescription(?: is)? (?:required|needed|necessary)"
     r"|prescription[ -]only|\bRx\b|(?:נדרש|צריך|דורש\w*|מחייב\w*|טעונ\w*|חובת)\s+מרשם|במרשם בלבד",
@@ -36,6 +40,7 @@ _NEEDED: Final = re.compile(
 )
 
 
+_PLAIN: Final = (str, int, float, type(None))
 _COUNTED: Final = {
     "stock": (
         re.compile(r"(\d+)\s*(?:packs?|packages?|units?|boxes|box|bottles?|left in stock|in stock|available|אריז\w*|יחיד\w*|קופס\w*)", re.I),
@@ -53,24 +58,29 @@ def counts_unproven(text: str, facts: object) -> bool:
 
     A strength or a price proves no quantity. What lists are long may be counted as well ("2 boxes are listed").
     """
+    text = figures(text)
     for pattern, keys in _COUNTED.values():
-        told = {int(number) for number in pattern.findall(figures(text))}
-        if told and not told <= set(_under(facts, keys, inside=False)):
+        told = {int(number) for number in pattern.findall(text)}
+        if told and not told <= _counted(facts, keys):
             return True
     return False
 
 
-def _under(value: object, keys: frozenset[str], *, inside: bool) -> Iterator[int]:
+def _counted(value: object, keys: frozenset[str], *, inside: bool = False) -> set[int]:
     """The whole numbers under such keys, and the lengths of lists."""
-    if isinstance(value, Mapping):
+    found: set[int] = set()
+    if isinstance(value, int | str):
+        if inside and str(value).isdecimal():
+            found.add(int(value))
+    elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _under(item, keys, inside=inside or key in keys)
+            if (within := inside or key in keys) or not isinstance(item, _PLAIN):
+                found |= _counted(item, keys, inside=within)
     elif isinstance(value, list | tuple):
-        yield len(value)
+        found.add(len(value))
         for item in value:
-            yield from _under(item, keys, inside=inside)
-    elif inside and isinstance(value, int | str) and str(value).isdecimal():
-        yield int(value)
+            found |= _counted(item, keys, inside=inside)
+    return found
 
 
 def figures(text: str) -> str:
@@ -85,7 +95,7 @@ def is_verdict(sentence: str) -> bool:
 
 def contradicts_prescription(sentence: str, required: Sequence[bool]) -> bool:
     """Whether it says of prescriptions what none of the products looked up bears out."""
-    if not required:
+    if not required or not _OF_PRESCRIPTION.search(sentence):
         return False
     free, needed = bool(_FREE.search(sentence)), bool(_NEEDED.search(_FREE.sub(" ", sentence)))
     return (free and all(required)) or (needed and not any(required))

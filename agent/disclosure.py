@@ -1,11 +1,16 @@
 """What of a call's findings may be told: not how many packs there are of a controlled medicine (the branch is asked)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeVar
+
+from pharmacy_site.lib.remembered import remembered
+
+V = TypeVar("V")
 
 _QUANTITIES: Final = frozenset({"qty", "quantity", "qty_on_hand", "low", "threshold"})
 _IDS: Final = ("med_id", "medication_id", "id")
 KEPT_BACK: Final = "ask the branch"
+_PLAIN: Final = (str, int, float, type(None))  # most values of a result, and told apart at once
 
 
 def disclosed(told: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,6 +25,8 @@ def disclosed(told: Mapping[str, Any]) -> dict[str, Any]:
 
 def _controlled(value: Any) -> Iterator[object]:
     """The ids of controlled medicines in a value; "*" when all of it is about one."""
+    if isinstance(value, _PLAIN):
+        return
     if isinstance(value, Mapping):
         flag = value.get("controlled")
         if isinstance(flag, list | tuple):
@@ -29,14 +36,17 @@ def _controlled(value: Any) -> Iterator[object]:
         about = value.get("medication")
         if isinstance(about, Mapping) and about.get("controlled"):
             yield "*"
-        for item in value.values():
-            yield from _controlled(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for item in value:
+        if not isinstance(item, _PLAIN):
             yield from _controlled(item)
 
 
 def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
+    if isinstance(value, _PLAIN):
+        return value
     if isinstance(value, Mapping):
         own = next((str(value[key]).removeprefix("med-") for key in _IDS if key in value), "")
         hide = hide or own in controlled
@@ -51,13 +61,45 @@ def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
     return value
 
 
-def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> dict[str, Any]:
-    """What a call found that an answer may state: all but what is not disclosed, and no ids, which count nothing."""
-    told: dict[str, Any] = _without_ids(disclosed({"result": result, "facts": evidence}))
+class Findings:
+    """What one call found, as a key: it is large and nobody changes it, so it is known by being the same object."""
+
+    def __init__(self, result: Mapping[str, Any], evidence: Mapping[str, Any]) -> None:
+        self.result, self.evidence = result, evidence
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Findings) and self.result is other.result and self.evidence is other.evidence
+
+    def __hash__(self) -> int:
+        return hash((id(self.result), id(self.evidence)))
+
+    def once(self, kind: str, read: "Callable[[Findings], V]") -> V:
+        """Return what is read from these findings, read once in a turn."""
+        return remembered(kind, (self,), lambda _: {self: read(self)})[self]
+
+
+def told_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a call found without what is not disclosed: its "result" and its "facts". Not to be changed."""
+    return Findings(result, evidence).once("disclosed", _told_of)
+
+
+def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a call found that an answer may state: all that is disclosed but ids, which count nothing. Not to be changed."""
+    return Findings(result, evidence).once("facts", _facts_of)
+
+
+def _told_of(found: Findings) -> dict[str, Any]:
+    return disclosed({"result": found.result, "facts": found.evidence})
+
+
+def _facts_of(found: Findings) -> dict[str, Any]:
+    told: dict[str, Any] = _without_ids(told_of(found.result, found.evidence))
     return told
 
 
 def _without_ids(value: Any) -> Any:
+    if isinstance(value, _PLAIN):
+        return value
     if isinstance(value, Mapping):
         return {
             key: _without_ids(item)

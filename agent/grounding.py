@@ -8,12 +8,13 @@ and read again as evidence. Numbers spelled as words are not looked at.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final, NamedTuple
+
+from agent.disclosure import Findings, facts_of
 
 _EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _HE_MONTHS: Final = (
@@ -21,21 +22,27 @@ _HE_MONTHS: Final = (
     *("יולי", "אוגוסט", "ספטמבר", "אוקטובר", "נובמבר", "דצמבר"),
 )
 _MONTH: Final = rf"(?:{'|'.join(_EN_MONTHS)})[a-z]*\.?|[בל]?(?:{'|'.join(_HE_MONTHS)}|מרס)"
+_FIRST_LETTERS: Final = "".join(sorted({name[0] for name in (*_EN_MONTHS, *_HE_MONTHS)} | set("tkcdבל")))
 _MERIDIEM: Final = r"[ap]\.?m\b\.?"
 
-# In this order: a date is no phone, a phone is no range, and so on down to a plain number.
+# In this order: a date is no phone, a phone is no range, and so on down to a plain number. Most places of a text can
+# begin none of them, so the first sign is looked at before each kind is tried.
 _TOKEN: Final = re.compile(
     rf"""
-    (?P<stored>\b(?:(?:tel|km|count):[\d.]+|time:\d\d:\d\d|date:\d\d-\d\d\b(?!-)))
-  | (?P<iso>(?<!\d)\d{{4}}-\d\d-\d\d)(?:[T ](?P<isotime>\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)
-  | (?P<dmy>(?<![\d.])\d{{1,2}}(?P<sep>[./-])\d{{1,2}}(?P=sep)(?:\d{{4}}|\d\d)(?!\d))
-  | (?P<tel>(?<![\w.])(?:\+\d{{1,3}}[ -]?\(?\d{{1,3}}\)?[ -]?\d{{3}}[ -]?\d{{3,4}}|\(?0\d{{1,2}}\)?[ -]?\d{{3}}[ -]?\d{{4}}
-      |1[ -]?[78]00[ -]?\d{{3}}[ -]?\d{{3}})(?!\d))
-  | (?P<named>(?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})(?:,?\s(?P<year>\d{{4}}))?(?!\w)
-      |\b(?P<month2>{_MONTH})\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s(?P<year2>\d{{4}}))?(?!\d))
-  | (?P<time>(?<![\d:])\d{{1,2}}:\d\d(?::\d\d)?(?:\s?{_MERIDIEM})?|(?<![\d.])\d{{1,2}}\s?{_MERIDIEM})
-  | (?P<dm>(?<![\d./])\d{{1,2}}/\d{{1,2}}(?![\d/]))
-  | (?P<number>\d+(?:,\d{{3}})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)?)
+    (?=[\d+(])(?:
+        (?P<iso>(?<!\d)\d{{4}}-\d\d-\d\d)(?:[T ](?P<isotime>\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)
+      | (?P<dmy>(?<![\d.])\d{{1,2}}(?P<sep>[./-])\d{{1,2}}(?P=sep)(?:\d{{4}}|\d\d)(?!\d))
+      | (?P<tel>(?<![\w.])(?:\+\d{{1,3}}[ -]?\(?\d{{1,3}}\)?[ -]?\d{{3}}[ -]?\d{{3,4}}|\(?0\d{{1,2}}\)?[ -]?\d{{3}}[ -]?\d{{4}}
+          |1[ -]?[78]00[ -]?\d{{3}}[ -]?\d{{3}})(?!\d))
+      | (?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})(?:,?\s(?P<year>\d{{4}}))?(?!\w)
+      | (?P<time>(?<![\d:])\d{{1,2}}:\d\d(?::\d\d)?(?:\s?{_MERIDIEM})?|(?<![\d.])\d{{1,2}}\s?{_MERIDIEM})
+      | (?P<dm>(?<![\d./])\d{{1,2}}/\d{{1,2}}(?![\d/]))
+      | (?P<number>\d+(?:,\d{{3}})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)?)
+    )
+  | \b(?=[{_FIRST_LETTERS}])(?:
+        (?P<stored>(?:tel|km|count):[\d.]+|time:\d\d:\d\d|date:\d\d-\d\d\b(?!-))
+      | (?P<month2>{_MONTH})\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s(?P<year2>\d{{4}}))?(?!\d)
+    )
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -45,11 +52,13 @@ _POSITION_BEFORE: Final = re.compile(
     r"(?:#|\b(?:option|number|no\.?|item|choice)|אפשרות|מספר|פריט|מס['׳]?)\s?$", re.IGNORECASE
 )
 _CANONICAL: Final = re.compile(r"(?:(?:date|time|tel|km|count):)?[\d.:-]+")
+_EXACT: Final = 28  # digits that Decimal keeps
+_NUMBER: Final = (int, float, Decimal)
+_DIGIT: Final = re.compile(r"[0-9]")
 _LIST_MARKER: Final = re.compile(r"^[ \t]*[*_]{0,2}(\d{1,2})[.)](?=\s)", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class _Found:
+class _Found(NamedTuple):
     """A number as it was written, and every canonical reading of it."""
 
     written: str
@@ -61,6 +70,8 @@ class _Found:
 
 def _plain(text: str) -> str:
     """Return a number without thousands separators and needless zeros."""
+    if len(text) <= _EXACT and text.isascii() and text.isdecimal():
+        return text.lstrip("0") or "0"
     if re.fullmatch(r"\d+(?:,\d{3})+(?:\.\d+)?", text) and not text.startswith("0"):
         text = text.replace(",", "")
     try:
@@ -111,7 +122,9 @@ def _scan(text: str) -> Iterator[_Found]:
     for m in _TOKEN.finditer(text):
         readings: tuple[str, ...]
         parts: tuple[str, ...] = ()
-        if m["stored"]:
+        if m["number"]:
+            readings = (_plain(m["number"]),)
+        elif m["stored"]:
             readings = (m["stored"],)
         elif m["iso"]:
             readings = (f"date:{m['iso']}", *((f"time:{m['isotime']}",) if m["isotime"] else ()))
@@ -120,17 +133,15 @@ def _scan(text: str) -> Iterator[_Found]:
             readings = _days(first, second, last if last > 99 else 2000 + last)
         elif m["tel"]:
             readings = (_tel(m["tel"]),)
-        elif m["named"]:
+        elif m["month"] or m["month2"]:
             year = m["year"] or m["year2"]
             day, month = int(m["day"] or m["day2"]), _month(m["month"] or m["month2"])
             readings = (f"date:{year}-{month:02}-{day:02}" if year else f"date:{month:02}-{day:02}",)
         elif m["time"]:
             readings = _time(m["time"])
-        elif m["dm"]:
+        else:
             first, second = (int(part) for part in m["dm"].split("/"))
             readings, parts = _days(first, second, None), (str(first), str(second))
-        else:
-            readings = (_plain(m["number"]),)
         yield _Found(m.group().strip(), readings, parts, m.start(), m.end())
 
 
@@ -148,49 +159,75 @@ def _normal_char(char: str) -> str:
     return str(unicodedata.decimal(char)) if char.isdecimal() else char
 
 
-def _in_text(text: str) -> Iterator[str]:
-    if not any(map(str.isnumeric, text)):
-        return  # most strings of a result hold no number, and normalising is the costly part
+def _in_text(text: str) -> list[str]:
+    # Most strings of a result hold no number, and normalising and looking for one are the costly part.
+    if not (_DIGIT.search(text) if text.isascii() else any(map(str.isnumeric, text))):
+        return []
     text = _normal(text)
+    numbers: list[str] = []
     for found in _scan(text):
-        yield from found.readings
-        yield from found.parts
+        numbers += found.readings
+        numbers += found.parts
         if _KM_AFTER.match(text, found.end):
-            yield from (f"km:{reading}" for reading in found.readings)
+            numbers += (f"km:{reading}" for reading in found.readings)
+    return numbers
 
 
-def _walk(value: object, key: str = "") -> Iterator[str]:
-    if value is None or isinstance(value, bool):
-        return
-    if isinstance(value, str):
-        yield from _in_text(value)
-    elif isinstance(value, int | float | Decimal):
-        number = (
-            _plain(str(value)) if not isinstance(value, float) else _plain(format(Decimal(repr(value)), "f"))
-        )
-        yield number.lstrip("-")
-        if _KM_KEY.search(key):
-            yield f"km:{number.lstrip('-')}"
-    elif isinstance(value, date | datetime | time):
-        yield from _in_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            yield from _in_text(str(name))
-            yield from _walk(item, str(name))
-    elif isinstance(value, Iterable):
-        items = list(value)
-        # Numbers that were stored as evidence are a list of ours, not of items that were shown.
-        if not items or not all(isinstance(item, str) and _CANONICAL.fullmatch(item) for item in items):
-            yield f"count:{len(items)}"
-        for item in items:
-            yield from _walk(item, key)
-    else:
-        yield from _in_text(str(value))
+class _Numbers:
+    """The numbers of a value, each text looked at once: branches have the same hours, rows the same keys."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._read: set[str] = set()
+
+    def take(self, value: object, key: str = "") -> None:
+        """Takes the numbers of one more value; `key` is what it is called."""
+        if isinstance(value, str):
+            self._take_text(value)
+        elif value is None or isinstance(value, bool):
+            return
+        elif isinstance(value, _NUMBER):
+            plain = str(value) if not isinstance(value, float) else format(Decimal(repr(value)), "f")
+            number = _plain(plain).lstrip("-")
+            self.found.add(number)
+            if _KM_KEY.search(key):
+                self.found.add(f"km:{number}")
+        elif isinstance(value, Mapping):
+            for name, item in value.items():
+                self._take_text(str(name))
+                self.take(item, str(name))
+        elif isinstance(value, date | datetime | time):
+            self._take_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
+        elif isinstance(value, Iterable):
+            items = list(value)
+            # Numbers that were stored as evidence are a list of ours, not of items that were shown.
+            if not items or not all(isinstance(item, str) and _CANONICAL.fullmatch(item) for item in items):
+                self.found.add(f"count:{len(items)}")
+            for item in items:
+                self.take(item, key)
+        else:
+            self._take_text(str(value))
+
+    def _take_text(self, text: str) -> None:
+        if text not in self._read:
+            self._read.add(text)
+            self.found.update(_in_text(text))
 
 
 def numbers_in(value: object) -> list[str]:
     """Return the canonical numbers of a tool's result, sorted, for storing as evidence."""
-    return sorted(set(_walk(value)))
+    numbers = _Numbers()
+    numbers.take(value)
+    return sorted(numbers.found)
+
+
+def numbers_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Sequence[str]:
+    """Return the canonical numbers of all that a call found and that may be told, sorted. Not to be changed."""
+    return Findings(result, evidence).once("numbers", _numbers_of)
+
+
+def _numbers_of(found: Findings) -> list[str]:
+    return numbers_in(facts_of(found.result, found.evidence))
 
 
 def _known(numbers: Iterable[str]) -> set[str]:
@@ -238,7 +275,14 @@ class Grounds:
 
     def add(self, evidence: Iterable[object]) -> None:
         """Takes further evidence."""
-        proofs = {number for source in evidence for number in _walk(source)}
+        numbers = _Numbers()
+        for source in evidence:
+            numbers.take(source)
+        self.prove(numbers.found)
+
+    def prove(self, numbers: Iterable[str]) -> None:
+        """Takes numbers that are proven, in their canonical form."""
+        proofs = set(numbers)
         lengths = {int(number[6:]) for number in proofs if number.startswith("count:")}
         self._known |= _known(proofs) | {str(length) for length in lengths}
         self._longest = max(self._longest, *lengths) if lengths else self._longest

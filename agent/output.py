@@ -12,7 +12,7 @@ from django.conf import settings
 
 from agent import claims, policy
 from agent.disclosure import facts_of
-from agent.grounding import Grounds
+from agent.grounding import Grounds, numbers_of
 from agent.llm import prompt
 from agent.llm.base import Reply, StepResult
 from agent.turns import Work
@@ -58,7 +58,9 @@ class OutputCheck:
         """Takes the results that are new since the last look."""
         fresh = results[len(self._results) :]
         self._results += fresh
-        self._grounds.add([(facts_of(result.result, result.evidence), _counts(result)) for result in fresh])
+        for result in fresh:
+            self._grounds.prove(numbers_of(result.result, result.evidence))
+            self._grounds.add([(result.ok, _counts(result))])
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """The rules that a whole answer breaks."""
@@ -120,6 +122,8 @@ def _counts(result: StepResult) -> list[int]:
 
 def _lengths(value: Any) -> list[int]:
     """The length of every list inside a value."""
+    if isinstance(value, str):
+        return []
     if isinstance(value, Mapping):
         return [size for item in value.values() for size in _lengths(item)]
     if isinstance(value, list | tuple):

@@ -31,11 +31,13 @@ _SENTENCE: Final = re.compile(r"((?<!\d)[.…]+|[.…]+(?!\d)|[!?;؟\n]+)")
 _CLAUSE: Final = re.compile(
     r"(?<!\d)[,،]|,(?!\d)|[:()\[\]•●▪|“”„«»]|(?<!\w)\"|\"(?!\w)|\s[-–—*]\s|[—]|^\s*[-–*]\s*"
 )
+_WORD: Final = re.compile(r"\w+")
 _BLANKS: Final = re.compile(r"[\s\u200e\u200f\u2066-\u2069]+")
 _STRAIGHT: Final = str.maketrans(
     {**dict.fromkeys("’‘׳", "'"), **dict.fromkeys("“”„״", '"'), "–": "-", "‑": "-"}
 )
 
+_AT: Final = re.compile(r"@|[(\[]at[)\]]", re.IGNORECASE)
 _EMAIL: Final = re.compile(r"[\w.+%-]{1,64}\s?(?:@|\(at\)|\[at\])\s?[\w-]+(?:\.[\w-]+)+", re.IGNORECASE)
 _MARKUP: Final = re.compile(
     r"```|^\s*\|.*\||\|\s*:?-{3,}|\[\[|\]\]|\{\{|\}\}|[{\[]\s*[\"']|[\"']\s*:\s*[\"'{\[\d]|<\w[^>]*>?"
@@ -81,7 +83,8 @@ def _without_quotes(text: str, quoted: Sequence[str]) -> str:
     own = text.translate(_STRAIGHT)
     typed = _as_typed(own)
     # All sentences of a turn are compared with the same texts.
-    quotes = set(remembered("quotes as typed", quoted, _quotes_typed).values())
+    likely = [quote for quote in quoted if not (word := _WORD.search(quote)) or word[0] in typed]
+    quotes = set(remembered("quotes as typed", likely, _quotes_typed).values())
     held = {quote for quote in quotes if len(quote) >= _SHORTEST_QUOTE and quote in typed}
     for quote in sorted(held, key=len, reverse=True):
         spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
@@ -221,9 +224,10 @@ def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str
 
 def _surface(text: str) -> Iterator[str]:
     """Rules on what a text looks like, its quotes included."""
-    if _EMAIL.search(text):
+    bare = _EMAIL.sub(" ", text) if _AT.search(text) else text
+    if bare != text:
         yield "contact"
-    if markup(text) or _MARKUP.search(_EMAIL.sub(" ", text)) or spelled_out(text):
+    if markup(text) or _MARKUP.search(bare) or spelled_out(text):
         yield "markup"
     if _IDENTIFIER.search(text):
         yield "tool_name"
@@ -239,10 +243,16 @@ class _Read(NamedTuple):
     asks: bool
 
 
+def _whole(read: _Read) -> Words:
+    """The sentence with all of its words: it is asked for its concepts more than once."""
+    whole = remembered(
+        "sentences read", (read,), lambda _: {read: _lexicon().sentence(list(read.words), asks=read.asks)}
+    )
+    return whole[read]
+
+
 def _disclaims(read: _Read) -> bool:
-    if len(read.words) > _LONGEST_SENTENCE:
-        return False
-    return _lexicon().sentence(list(read.words), asks=read.asks).has("not_mean_safe")
+    return len(read.words) <= _LONGEST_SENTENCE and _whole(read).has("not_mean_safe")
 
 
 def _broken(read: _Read, *, disclaimed: bool) -> list[str]:
@@ -250,7 +260,7 @@ def _broken(read: _Read, *, disclaimed: bool) -> list[str]:
     if len(read.words) > _LONGEST_SENTENCE:
         return ["run_on"]
     known, broken = _lexicon(), []
-    whole = known.sentence(list(read.words), asks=read.asks)
+    whole = _whole(read)
     covered = _covered(whole, read.starts)
     # One word stands for each stretch left out, so that its neighbours do not join.
     kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]

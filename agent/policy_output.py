@@ -56,17 +56,19 @@ def _begins(s: Sentence, hit: Span) -> bool:
     return hit[0] == 0 or any(end == hit[0] for _, end in s.spans("lead"))
 
 
-def _letters(text: str) -> tuple[int, int]:
-    """Return how many Hebrew and how many Latin letters a text has."""
-    if text.isascii():
-        return 0, sum(map(str.isalpha, text))
-    names = [unicodedata.name(char, "") for char in text if char.isalpha()]
-    return sum(name.startswith("HEBREW") for name in names), sum(name.startswith("LATIN") for name in names)
+@lru_cache(maxsize=4096)
+def _script(char: str) -> str:
+    """Return HEBREW or LATIN for a letter of one of them, and nothing for any other character."""
+    name = unicodedata.name(char, "") if char.isalpha() else ""
+    return next((script for script in ("HEBREW", "LATIN") if name.startswith(script)), "")
 
 
 def wrong_language(text: str, lang: str) -> bool:
     """Return whether a text shows that it was written in the other language."""
-    hebrew, latin = _letters(text)
+    if text.isascii():
+        return lang == "he" and any(map(str.isalpha, text))
+    scripts = list(map(_script, text))
+    hebrew, latin = scripts.count("HEBREW"), scripts.count("LATIN")
     return (latin > 0 and hebrew == 0) if lang == "he" else hebrew > latin
 
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from agent.disclosure import Findings
 from agent.live import Live
 from agent.llm.base import Language, Reply, StepResult, Withheld
 from agent.output import OutputCheck
@@ -16,17 +17,17 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
 
 class Speaker:
-    """What is said in one turn. `quoted` are leaflet texts, which may say what the answer itself may not."""
+    """What is said in one turn. Leaflet texts may say what the answer itself may not."""
 
     def __init__(self, live: Live, check: OutputCheck) -> None:
         self._live, self._check = live, check
-        self._quoted: list[str] = []
+        self._results: Sequence[StepResult] = ()
         self._held = ""
 
     def attend(self, results: Sequence[StepResult]) -> None:
         """Takes what the next words may rest on."""
         self._check.take(results)
-        self._quoted = leaflet_texts(results)
+        self._results = tuple(results)
 
     async def hear(self, piece: str, language: Language) -> None:
         """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
@@ -55,7 +56,7 @@ class Speaker:
             raise Withheld(["wrong_language"])
         # A leaflet's words are only excused where the answer says whose they are.
         paragraph = said.rpartition("\n\n")[2]
-        quoted = self._quoted if _OF_LEAFLET.search(paragraph) else []
+        quoted = leaflet_texts(self._results) if _OF_LEAFLET.search(paragraph) else []
         problems = await self._check.of_sentence(sentence, quoted)
         if problems:
             raise Withheld(problems)
@@ -86,10 +87,18 @@ def sentences(text: str) -> list[str]:
 
 def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
     """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
+    return [
+        text
+        for result in results
+        if result.evidence.get("leaflet")
+        for text in Findings(result.result, result.evidence).once("leaflet texts", _leaflet_texts)
+    ]
+
+
+def _leaflet_texts(found: Findings) -> list[str]:
     texts = [
         str(section[language])
-        for result in results
-        for section in result.evidence.get("leaflet", {}).values()
+        for section in found.evidence["leaflet"].values()
         for language in ("en", "he")
         if section.get(language)
     ]

@@ -7,8 +7,8 @@ in a row, `<name>` for another concept, `a|b` for either, `..` for up to three o
 """
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -39,16 +39,24 @@ class _Element:
     runs: "tuple[_Phrase, ...]"
 
 
-_Phrase = tuple[_Element, ...]
+@dataclass(frozen=True)
+class _Phrase:
+    """The places of a phrase, and the words of which one must be there for each place that only words can fill."""
+
+    elements: tuple[_Element, ...]
+    needed: tuple[frozenset[str], ...]
 
 
 @dataclass(frozen=True)
 class _Concept:
-    """The phrases of a concept by the words that they can begin with: most are out of the question at once."""
+    """The phrases of a concept by the words of their rarest place: where none of these was heard, no phrase is there."""
 
     phrases: tuple[_Phrase, ...]
-    begins: frozenset[str]
-    begun_with: Mapping[str, tuple[int, ...]]
+    signs: frozenset[str]
+    of_sign: Mapping[str, tuple[int, ...]]
+    others: tuple[
+        tuple[frozenset[str], ...], ...
+    ]  # of each phrase, the words with which its other places begin
 
 
 def _word(text: str) -> str:
@@ -88,14 +96,29 @@ def _phrase(text: str) -> _Phrase:
         else:
             elements.append(_element(part, gap))
             gap = 0
-    return tuple(elements)
+    worded = [element.words for element in elements if not element.concepts and not element.runs]
+    return _Phrase(tuple(elements), tuple(worded))
 
 
 def _elements(phrases: Iterable[_Phrase]) -> Iterator[_Element]:
     for phrase in phrases:
-        for element in phrase:
+        for element in phrase.elements:
             yield element
             yield from _elements(element.runs)
+
+
+def _concept(
+    phrases: Sequence[_Phrase], places: Sequence[Sequence[frozenset[str]]], common: Mapping[str, int]
+) -> _Concept:
+    of_sign: dict[str, list[int]] = defaultdict(list)
+    others = []
+    for number, of_phrase in enumerate(places):
+        rarest = min(of_phrase, key=lambda words: sum(common[word] for word in words))
+        others.append(tuple(words for words in of_phrase if words is not rarest))
+        for word in rarest:
+            of_sign[word].append(number)
+    numbers = {sign: tuple(found) for sign, found in of_sign.items()}
+    return _Concept(tuple(phrases), frozenset(numbers), numbers, tuple(others))
 
 
 @dataclass
@@ -117,16 +140,21 @@ class Sentence:
         known = self._known.get(concept)
         if known is None:
             known = self._known[concept] = _NOWHERE  # a concept that refers to itself finds nothing
-            one = self._concepts[concept]
-            if begun := self._heard & one.begins:
-                places = {place for word in begun for place in one.begun_with[word]}
-                known = _NOWHERE.union(*(self._phrase_spans(one.phrases[place]) for place in places))
-                self._known[concept] = known
+            one, unheard = self._concepts[concept], self._heard.isdisjoint
+            if signs := self._heard & one.signs:
+                found: set[Span] = set()
+                for place in {place for sign in signs for place in one.of_sign[sign]}:
+                    if not any(map(unheard, one.others[place])):
+                        found |= self._phrase_spans(one.phrases[place])
+                if found:
+                    known = self._known[concept] = frozenset(found)
         return known
 
     def _phrase_spans(self, phrase: _Phrase) -> set[Span]:
-        current = self._element_spans(phrase[0])
-        for element in phrase[1:]:
+        if any(map(self._heard.isdisjoint, phrase.needed)):
+            return set()
+        current = self._element_spans(phrase.elements[0])
+        for element in phrase.elements[1:]:
             if not current:
                 break
             nexts = self._element_spans(element)
@@ -158,7 +186,7 @@ class Lexicon:
         for name in {name for element in elements for name in element.concepts}:
             if name not in self._phrases:
                 raise ValueError(f"the lexicon has no concept {name!r}")
-        self._concepts = self._begun()
+        self._concepts = self._signs()
         words = {word for element in elements for word in element.words}
         self._exact = {word[1:] for word in words if word.startswith("=")}
         self._whole = {word for word in words if not word.startswith("=") and not word.endswith("*")}
@@ -175,34 +203,39 @@ class Lexicon:
                 if len(word) >= typo_from:
                     for key in (word, *deletions(word)):
                         self._near[key].append(word)
+        own = self._whole | self._exact
+        self._keys_of_own = {word: tuple(self._keys(word)) for word in own if word != "#"}
 
-    def _begun(self) -> dict[str, _Concept]:
-        """Each concept's phrases by their first words."""
+    def _signs(self) -> dict[str, _Concept]:
+        """Each concept's phrases by the words of their rarest places."""
         begins: dict[str, frozenset[str]] = dict.fromkeys(self._phrases, frozenset())
 
-        def of(phrase: _Phrase) -> frozenset[str]:
-            first = phrase[0]
-            return first.words.union(
-                *(begins[concept] for concept in first.concepts), *(of(run) for run in first.runs)
+        def of(element: _Element) -> frozenset[str]:
+            return element.words.union(
+                *(begins[concept] for concept in element.concepts),
+                *(of(run.elements[0]) for run in element.runs),
             )
 
         while True:
             wider = {
-                name: frozenset[str]().union(*(of(phrase) for phrase in phrases))
+                name: frozenset[str]().union(*(of(phrase.elements[0]) for phrase in phrases))
                 for name, phrases in self._phrases.items()
             }
             if wider == begins:
                 break
             begins = wider
-        concepts = {}
-        for name, phrases in self._phrases.items():
-            begun_with: dict[str, list[int]] = defaultdict(list)
-            for place, phrase in enumerate(phrases):
-                for word in of(phrase):
-                    begun_with[word].append(place)
-            places = {word: tuple(found) for word, found in begun_with.items()}
-            concepts[name] = _Concept(phrases, begins[name], places)
-        return concepts
+        places = {
+            name: [[of(element) for element in phrase.elements] for phrase in phrases]
+            for name, phrases in self._phrases.items()
+        }
+        common = Counter(
+            word
+            for of_concept in places.values()
+            for of_phrase in of_concept
+            for words in of_phrase
+            for word in words
+        )
+        return {name: _concept(phrases, places[name], common) for name, phrases in self._phrases.items()}
 
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
@@ -225,7 +258,8 @@ class Lexicon:
         """Return one sentence of folded words."""
         places: dict[str, set[int]] = defaultdict(set)
         for place, word in enumerate(words):
-            for key in self._keys(word):
+            keys = self._keys_of_own.get(word)
+            for key in self._keys(word) if keys is None else keys:
                 places[key].add(place)
         return Sentence(words, asks, self._concepts, places)
 

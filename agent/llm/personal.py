@@ -39,6 +39,7 @@ _SPELT_DOT: Final = re.compile(r"\(at\)|\[at\]|\bdot\b|\(dot\)|\[dot\]|שטרו�
 _GLUED_HEBREW: Final = re.compile(r"[א-ת]{1,4}-?['\"]?(?=[a-z0-9])")
 _HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת].*$")
 
+_DIGIT: Final = re.compile(r"\d")
 _PHONE: Final = re.compile(
     r"(?<!\d)(?<!\d[.-])(?:"
     rf"(?:\+ ?|\(\+|00 ?|011 ?)?972{_GAP}(?:\(0\)|0)?(?:{_GAP}\d){{8,9}}(?!\d)"
@@ -118,6 +119,13 @@ def personal_in(text: str, today: date) -> Iterator[Found]:
     yield from rest.take((*match.span(), "EMAIL") for match in _SPACED_EMAIL.finditer(rest.text))
     # A date is told from a phone before phones are looked for, and ordinary ones are set aside.
     yield from rest.take((start, end, "DATE") for start, end in _dates(rest.text, today))
+    if _DIGIT.search(text):
+        yield from _in_digits(rest)
+    yield from rest.take((*match.span(), "PHONE") for match in _SPELT_NUMBER.finditer(rest.text))
+
+
+def _in_digits(rest: "_Rest") -> Iterator[Found]:
+    """Codes, phones and numbers; most messages have no digit, and nothing of this."""
     rest.set_aside(_ordinary_dates(rest.text))
     rest.set_aside(match.span() for match in _HOURS.finditer(rest.text))
     yield from rest.take((*match.span("number"), "CODE") for match in _CALLED_CODE.finditer(rest.text))
@@ -126,7 +134,6 @@ def personal_in(text: str, today: date) -> Iterator[Found]:
     yield from rest.take((*match.span("number"), "CODE") for match in _NAMED_CODE.finditer(rest.text))
     yield from rest.take((*match.span("number"), "ID") for match in _NAMED_ID.finditer(rest.text))
     yield from rest.take(_numbers(rest.text))
-    yield from rest.take((*match.span(), "PHONE") for match in _SPELT_NUMBER.finditer(rest.text))
 
 
 class _Rest:
@@ -173,8 +180,18 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
     """Dates of birth: long past, of a message that speaks of birth, or in words."""
-    says_birth = bool(BIRTH_WORD.search(text))
-    spans = list(births_in(text, today))
+    spans = [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
+    if _DIGIT.search(text):
+        spans += _dates_in_digits(text, today)
+    done = 0
+    for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
+        if start >= done:
+            yield start, end
+            done = end
+
+
+def _dates_in_digits(text: str, today: date) -> Iterator[tuple[int, int]]:
+    yield from births_in(text, today)
     for pattern in DATES:
         for match in pattern.finditer(text):
             year = int(match["year"])
@@ -184,16 +201,10 @@ def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
             else:
                 is_past = 1890 < year <= today.year - _OLD
             if is_past and _reads_as_date(match):
-                spans.append(match.span())
-    spans += [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
-    if says_birth:
-        spans += [match.span() for match in _BIRTHDAY.finditer(text)]
-        spans += [match.span() for match in _COMPACT.finditer(text)]
-    done = 0
-    for start, end in sorted(set(spans), key=lambda span: (span[0], -span[1])):
-        if start >= done:
-            yield start, end
-            done = end
+                yield match.span()
+    if BIRTH_WORD.search(text):
+        yield from (match.span() for match in _BIRTHDAY.finditer(text))
+        yield from (match.span() for match in _COMPACT.finditer(text))
 
 
 def _reads_as_date(match: "re.Match[str]") -> bool:

@@ -22,10 +22,13 @@ _NAME: Final = rf"(?P<name>PATIENT(?:[\s_\\-]*\d+)?|{_KIND}[\s_\\-]*\d+)"
 _PLACEHOLDER: Final = re.compile(rf"\\?\[(?:\\?\[)?\s*{_NAME}\s*\\?\](?:\\?\])?", re.IGNORECASE | re.ASCII)
 # What a customer types must not be one, whatever stands between its letters.
 _FORGED: Final = re.compile(rf"\[[\s\\]*{_NAME}[\s\\]*\]", re.IGNORECASE)
+_BRACKET: Final = re.compile(r"[\[\ufe47\uff3b]")  # and what a shadow shows as one
 _LEFT_OVER: Final = re.compile(
     rf"\[\s*{_KIND}[\s_\\-]*\d*\s*\\?\]|\[\[\s*{_KIND}(?![a-z])|{_KIND}[\s_\\-]*\d*\s*\\?\]\\?\]|(?<![a-z]){_KIND}\\?_\d",
     re.IGNORECASE,
 )
+_DIGIT: Final = re.compile(r"\d")
+_FOLDED_AWAY: Final = str.maketrans(",", ".", "'\"`")
 _HEBREW: Final = re.compile(r"[א-ת]")
 _RUN: Final = re.compile(r"\d(?:[ .\-()/]{0,3}\d)*")
 _EMAIL: Final = re.compile(r"[^\s@,;:<>()\[\]\"']+@[^\s@,;:<>()\[\]\"']*[^\W_]")
@@ -47,6 +50,8 @@ class Placeholders:
         self._counts: dict[str, int] = {}
         self._people: dict[str, list[Key]] = {}  # first word of a name of several: the names
         self._parts: set[str] = set()
+        self._firsts: set[str] = set()  # words with which the known names begin
+        self._hidden: dict[str, str] = {}  # texts of our own tools, most of which come again and again
         self._own = [value for value in map(clean, known.get("PATIENT", ())) if fold(value)]
         for value in self._own:
             self._learn_name(value, "PATIENT")
@@ -76,6 +81,8 @@ class Placeholders:
 
     def hide_known(self, value: Any) -> Any:
         """Return JSON of our own tools without what is known of the customer; everything else in it is no secret."""
+        if isinstance(value, str):
+            return self._hide_known(value)
         if isinstance(value, bool) or value is None:
             return value
         if isinstance(value, int):
@@ -104,6 +111,7 @@ class Placeholders:
         return self._names[key]
 
     def _new(self, kind: str, value: str) -> str:
+        self._hidden.clear()
         self._counts[kind] = self._counts.get(kind, 0) + 1
         name = f"{kind}_{self._counts[kind]}"
         self._values[name] = clean(value)
@@ -121,6 +129,8 @@ class Placeholders:
 
     def _learn_name(self, value: str, name: str) -> None:
         parts = tuple(fold(value).split())
+        self._firsts.update(parts[:1])
+        self._hidden.clear()
         self._names[("name", *parts)] = "[[PATIENT]]" if name == "PATIENT" else name
         if len(parts) > 1:
             entry = self._people.setdefault(parts[0], [])
@@ -132,7 +142,8 @@ class Placeholders:
 
     def _known_in(self, text: str) -> Iterator[Found]:
         """Yield the values that are known by number, date or address, however they are written."""
-        if self._known_dates:
+        has_digit = bool(_DIGIT.search(text))
+        if self._known_dates and has_digit:
             for pattern in DATES:
                 for match in pattern.finditer(text):
                     name = next(
@@ -145,7 +156,7 @@ class Placeholders:
                 name = self._names.get(_key("EMAIL", match.group()), "")
                 if name:
                     yield (*match.span(), name)
-        for run in _RUN.finditer(text):
+        for run in _RUN.finditer(text) if has_digit else ():
             yield from self._numbers_in(text, run)
 
     def _numbers_in(self, text: str, run: "re.Match[str]") -> Iterator[Found]:
@@ -202,18 +213,32 @@ class Placeholders:
                 break
 
     def _hide_known(self, text: str) -> str:
-        text = _disarmed(text)
+        hidden = self._hidden.get(text)
+        if hidden is None:
+            hidden = self._hidden[text] = self._without_known(_disarmed(text))
+        return hidden
+
+    def _without_known(self, text: str) -> str:
         if not self._names or not text:
             return text
         shadow = Shadow(text)
         spans = _Spans(shadow)
         spans.add(self._known_in(shadow.text))
+        if not self._may_name(shadow):
+            return shadow.replaced(spans.found) if spans.found else text
         tokens = tokens_of(shadow) if self._people else []
         spans.add(self._full_names(shadow.text, tokens))
         alone = self._names.get(("name", *fold(text).split()))
         if alone and not spans.found:
             return alone
         return shadow.replaced(spans.found)
+
+    def _may_name(self, shadow: Shadow) -> bool:
+        """Whether a text may hold a known name; of plain letters it is told by whether they hold a name's."""
+        if not shadow.original.isascii():
+            return True
+        letters = shadow.text.translate(_FOLDED_AWAY)
+        return any(first in letters for first in self._firsts)
 
     def _restored(self, text: str) -> str:
         if "[" not in text:
@@ -266,6 +291,8 @@ def _each_string(value: Any, change: Callable[[str], str], again: Callable[[Any]
 
 def _disarmed(text: str) -> str:
     """A placeholder that somebody typed loses all brackets of its text, so that none can be put together of the rest."""
+    if not _BRACKET.search(text):
+        return text
     shadow = Shadow(text)
     if not _FORGED.search(shadow.text):
         return text

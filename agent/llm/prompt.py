@@ -12,7 +12,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from agent import prompts
-from agent.disclosure import disclosed
+from agent.disclosure import told_of
 from agent.llm.base import StepResult, Turn
 from agent.llm.placeholders import Placeholders
 from agent.models import Event
@@ -132,7 +132,8 @@ def _summary(payload: Mapping[str, Any]) -> str:
 
 def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
     """One result as JSON for the model: the contract's output and the facts beside it, in the answer's language."""
-    told = disclosed({"result": result.result, "facts": _in_language(result.evidence, language)})
+    found = told_of(result.result, result.evidence)
+    told = {"result": found["result"], "facts": _in_language(found["facts"], language)}
     text = json.dumps(hidden.hide_known(told), ensure_ascii=False, default=str)
     if len(text) > LONGEST_RESULT:
         text = json.dumps(hidden.hide_known(told["result"]), ensure_ascii=False, default=str)[:LONGEST_RESULT]
@@ -141,6 +142,8 @@ def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
 
 def _in_language(value: Any, language: str) -> Any:
     """Facts that come in both languages, in one of them where it is there."""
+    if isinstance(value, str):
+        return value
     if isinstance(value, Mapping):
         other = "_en" if language == "he" else "_he"
         mine = "_he" if language == "he" else "_en"

@@ -1,7 +1,7 @@
 """A text as it is searched for personal values, with the way back to the text as typed. Pure."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -18,9 +18,14 @@ class Shadow:
 
     def __init__(self, original: str) -> None:
         self.original = original
-        plain = [_plain(char) for char in original]
-        self.places = [place for place, char in enumerate(plain) if char]
+        self.places: Sequence[int] = range(len(original))
+        if original.isascii() and original.replace("\n", " ").isprintable():
+            self.text = original.lower()
+            return
+        plain = list(map(_plain, original))
         self.text = "".join(plain)
+        if len(self.text) < len(original):
+            self.places = [place for place, char in enumerate(plain) if char]
 
     def typed(self, start: int, end: int) -> str:
         """Return what was typed at these places of the shadow, without invisible characters."""

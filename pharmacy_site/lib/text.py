@@ -27,6 +27,9 @@ _FINAL_LETTERS: Final = str.maketrans("ךםןףץ", "כמנפצ")
 _LIGATURES: Final = str.maketrans({"װ": "וו", "ױ": "וי", "ײ": "יי"})
 _KEPT_MARKS: Final = frozenset("%_")  # wildcards of SQL: letters here, so that a query for "%" finds only "%"
 
+_ASCII_QUOTES: Final = str.maketrans("", "", "'\"`")
+_NOT_OF_ASCII_WORDS: Final = re.compile(r"[^a-z0-9%_\ue000]")
+
 _DECIMAL_MARK: Final = re.compile(r"(?<=\d)[.,](?=\d)")
 _DECIMAL_STAND_IN: Final = "\ue000"
 _DIGITS_THEN_LETTERS: Final = re.compile(r"(\d)([^\W\d_])")
@@ -82,32 +85,39 @@ def clean(text: str, limit: int | None = None) -> str:
     return result if limit is None else result[:limit].rstrip()
 
 
+@lru_cache(maxsize=4096)
+def _folded(char: str) -> str:
+    """Return what is left of a normalised character: itself, its plain digit, a blank, or nothing."""
+    category = unicodedata.category(char)
+    if char == _DECIMAL_STAND_IN:
+        return "."
+    if char in _QUOTES or category in {"Mn", "Me", "Cf", "Cs"}:
+        return ""
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
+    if category[0] == "L" or category == "Mc" or char in _KEPT_MARKS:
+        return char
+    return " "
+
+
 @lru_cache(maxsize=8192)
 def fold(text: str) -> str:
     """Return the form in which names are compared; folding twice changes nothing.
 
     "ADVIL® 200mg" and "advil 200 mg" fold to the same text, and so do "אקמולי לילדים" with and without niqqud.
     """
+    if text.isascii():
+        text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text.translate(_ASCII_QUOTES).lower())
+        text = _NOT_OF_ASCII_WORDS.sub(" ", text).replace(_DECIMAL_STAND_IN, ".")
+        return " ".join(_DIGITS_THEN_LETTERS.sub(r"\1 \2", text).split())
     # Quotes first: compatibility normalisation would turn an acute accent that stands for one into a blank.
     text = "".join(char for char in text.translate(_LIGATURES) if char not in _QUOTES)
     text = _IGNORABLE.sub("", text)
     text = unicodedata.normalize("NFKC", text).casefold()
     text = unicodedata.normalize("NFKD", text).translate(_FINAL_LETTERS)
     text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text)
-    chars = []
-    for char in text:
-        category = unicodedata.category(char)
-        if char == _DECIMAL_STAND_IN:
-            chars.append(".")
-        elif char in _QUOTES or category in {"Mn", "Me", "Cf", "Cs"}:
-            continue
-        elif category == "Nd":
-            chars.append(str(unicodedata.decimal(char)))
-        elif category[0] == "L" or category == "Mc" or char in _KEPT_MARKS:
-            chars.append(char)
-        else:
-            chars.append(" ")
-    text = _DIGITS_THEN_LETTERS.sub(r"\1 \2", "".join(chars))
+    text = "".join(map(_folded, text))
+    text = _DIGITS_THEN_LETTERS.sub(r"\1 \2", text)
     text = _DOUBLED_YOD.sub("י", _DOUBLED_VAV.sub("ו", text))
     return " ".join(text.split())
 

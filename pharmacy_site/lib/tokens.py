@@ -6,8 +6,7 @@ wrote) and between which commas they stand (a name does not reach over a comma).
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pharmacy_site.lib.text import compact, hebrew_stems, words
 
@@ -18,8 +17,7 @@ _BREAK: Final = re.compile(r"[,;:!?()\[\]\n]")
 _EDGE_MARKS: Final = "-.,'\"`׳״־"
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One folded word: the part between commas it stands in, and where it was written."""
 
     folded: str
@@ -28,8 +26,7 @@ class Token:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """Some words in a row that may be a name: `compact` is the name they would be."""
 
     start: int
@@ -48,15 +45,14 @@ def tokens(message: str, most: int) -> list[Token]:
             segment += 1
         last = chunk.end()
         whole = words(chunk.group())
-        parts = [(part, words(part.group())) for part in _PART.finditer(chunk.group())]
-        if [
-            word for _part, inside in parts for word in inside
-        ] != whole:  # "1.5" is one word, for all its dot
+        parts = list(_PART.finditer(chunk.group()))
+        inside = [whole] if len(parts) == 1 else [words(part.group()) for part in parts]
+        if [word for told in inside for word in told] != whole:  # "1.5" is one word, for all its dot
             found += [Token(word, segment, chunk.start(), chunk.end()) for word in whole]
         else:
-            for part, inside in parts:
+            for part, told in zip(parts, inside, strict=True):
                 start, end = chunk.start() + part.start(), chunk.start() + part.end()
-                found += [Token(word, segment, start, end) for word in inside]
+                found += [Token(word, segment, start, end) for word in told]
         if len(found) > most:
             break
     told = words(message)
@@ -68,13 +64,13 @@ def tokens(message: str, most: int) -> list[Token]:
 
 def spans(message: list[Token], longest: int) -> Iterator[Span]:
     """Yield all spans inside one segment, longest first; as they stand, then without Hebrew prefix letters."""
+    folded = [token.folded for token in message]
     for length in range(min(longest, len(message)), 0, -1):
         for start in range(len(message) - length + 1):
             end = start + length
             if message[start].segment != message[end - 1].segment:
                 continue
-            first = message[start].folded
-            rest = "".join(token.folded for token in message[start + 1 : end])
+            first, rest = folded[start], "".join(folded[start + 1 : end])
             yield Span(start, end, first + rest)
             for stem in hebrew_stems(first):
                 yield Span(start, end, stem + rest, prefix=len(first) - len(stem))

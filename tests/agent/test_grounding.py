@@ -5,7 +5,9 @@ from decimal import Decimal
 
 import pytest
 
-from agent.grounding import numbers_in, ungrounded_numbers
+from agent.disclosure import facts_of
+from agent.grounding import numbers_in, numbers_of, ungrounded_numbers
+from pharmacy_site.lib.remembered import remembering
 
 RESULT = {
     "ok": True,
@@ -110,3 +112,12 @@ def test_canonical_numbers_are_stable() -> None:
 def test_dates_of_both_orders_and_impossible_ones() -> None:
     assert ungrounded_numbers("15/1/2026 1/15/2026", evidence=["2026-01-15"]) == []
     assert ungrounded_numbers("45/45/2026", evidence=["2026-01-15"]) == ["45/45/2026"]
+
+
+def test_the_numbers_of_a_call_are_those_that_may_be_told() -> None:
+    result, evidence = {"qty": 41}, {"medication": {"id": 7, "controlled": True}, "pack_size": 20}
+    with remembering():
+        first = numbers_of(result, evidence)
+        assert first == numbers_in(facts_of(result, evidence)) == ["20"]
+        assert numbers_of(result, evidence) is first  # read once in a turn
+        assert numbers_of({"qty": 42}, {}) == ["42"]  # and another call's are its own

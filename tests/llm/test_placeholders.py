@@ -243,3 +243,28 @@ def test_the_longest_message_takes_milliseconds(text: str) -> None:
     started = time.process_time()
     placeholders.hide(text[:4000])
     assert time.process_time() - started < 0.1  # a few on a quiet machine; what this forbids is quadratic
+
+
+def test_no_character_that_shows_as_a_bracket_passes_unread() -> None:
+    shown = [chr(code) for code in range(0x110000) if Shadow(chr(code)).text == "["]
+    assert len(shown) > 1
+    for bracket in shown:
+        forged = f"{bracket}[NAME_1]]"
+        assert Placeholders().hide(forged) == Placeholders().hide_known(forged)
+        assert "NAME_1]" not in Placeholders().hide_known(forged)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["da\x00vid cohen", "DAVID\nCOHEN", "Da'vid Cohen", "(david cohen)", "ｄａｖｉｄ cohen", "לדוד כהן"],
+)
+def test_a_known_name_is_found_however_it_stands_in_a_result(text: str) -> None:
+    told = Placeholders(DAVID).hide_known({"note": text})
+    assert "[[PATIENT]]" in told["note"]
+
+
+def test_what_is_learned_later_is_hidden_in_what_was_told_before() -> None:
+    hidden = Placeholders()
+    assert hidden.hide_known("Dana Levi") == "Dana Levi"
+    hidden.hide("My name is Dana Levi")
+    assert hidden.hide_known("Dana Levi") == "[[NAME_1]]"

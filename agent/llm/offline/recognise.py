@@ -148,6 +148,11 @@ def cue_words() -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=1)
+def _explained_words() -> frozenset[str]:
+    return common_words() | cue_words()
+
+
 @lru_cache(maxsize=8)
 def _yaml(name: str) -> dict[str, Any]:
     path = Path(lexicon.__file__).with_name(f"{name}.yaml")
@@ -317,18 +322,18 @@ def _fill(clause: Clause) -> None:
         for place in range(*span)
         if span[1] - span[0] <= 5
     }
-    known = common_words() | cue_words()
+    known = _explained_words()
     run: list[int] = []
     for place, word in enumerate([*shown, ""]):
-        readings = {word, *hebrew_stems(word)}
+        readings = (word, *hebrew_stems(word))
         explained = (
             not word
             or place in measures | form_places
-            or (place in cued and not _only_between(clause, shown, place))
             or word == "§"
-            or bool(readings & known)
+            or not known.isdisjoint(readings)
             or word[0].isdigit()
             or len(word) < SHORTEST_NAME
+            or (place in cued and not _only_between(clause, shown, place))
         )
         if not explained:
             run.append(place)
