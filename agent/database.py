@@ -6,15 +6,17 @@ times waits there seven times. So there are few, and what a customer waits for a
 of a message) goes before the making of answers.
 """
 
+import asyncio
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Executor, Future
+from contextlib import suppress
+from contextvars import copy_context
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
-from channels.db import DatabaseSyncToAsync
 from django.conf import settings
+from django.db import close_old_connections
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,32 +47,55 @@ class Desk:
         while True:
             with come:
                 come.wait_for(lambda: any(line.jobs for line in lines))
-                future, call = next(line.jobs for line in lines if line.jobs).popleft()
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(call())
-                except BaseException as error:
-                    future.set_exception(error)
-            del future, call  # else their results live until the next job
+                job = next(line.jobs for line in lines if line.jobs).popleft()
+            job.work()
+            del job  # else its result lives until the next one
 
 
-class Line(Executor):
+class Job(Generic[R]):
+    """A call that an event loop waits for."""
+
+    def __init__(self, call: Callable[[], R]) -> None:
+        self._call, self._loop = call, asyncio.get_running_loop()
+        self.answer: asyncio.Future[R] = self._loop.create_future()
+
+    def work(self) -> None:
+        """Calls, in a thread, unless nobody waits for it any more."""
+        if self.answer.cancelled():
+            return
+        try:
+            result = self._call()
+        except BaseException as error:
+            self._tell(self.answer.set_exception, error)
+        else:
+            self._tell(self.answer.set_result, result)
+
+    def _tell(self, settle: Callable[[Any], None], told: Any) -> None:
+        with suppress(RuntimeError):  # the event loop has ended, and with it whoever waited
+            self._loop.call_soon_threadsafe(self._told, settle, told)
+
+    def _told(self, settle: Callable[[Any], None], told: Any) -> None:
+        if not self.answer.done():  # given up meanwhile
+            settle(told)
+
+
+class Line:
     """One of a desk's lines."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
-        self.jobs: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self.jobs: deque[Job[Any]] = deque()
 
-    def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
-        """Queues a call."""
-        future: Future[R] = Future()
+    def submit(self, call: Callable[[], R]) -> asyncio.Future[R]:
+        """Queues a call; one whose future is cancelled before its turn comes is left undone."""
+        job = Job(call)
         with self._desk.come:
-            self.jobs.append((future, partial(fn, *args, **kwargs)))
+            self.jobs.append(job)
             self._desk.open()
             self._desk.come.notify()  # who is at work looks for more before waiting: one awake is enough
             if self is self._desk.urgent:
                 self._desk.urgent_come.notify()
-        return future
+        return job.answer
 
 
 _desk = Desk(settings.DATABASE_THREADS)
@@ -92,7 +117,17 @@ def when_free(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
 
 
 def _awaitable(function: Callable[P, R], line: Line) -> Callable[P, Awaitable[R]]:
-    awaitable: Callable[P, Awaitable[R]] = DatabaseSyncToAsync(
-        function, thread_sensitive=False, executor=line
-    )
-    return awaitable
+    async def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        work = partial(function, *args, **kwargs)
+        return await line.submit(partial(copy_context().run, _connected, work))
+
+    return call
+
+
+def _connected(work: Callable[[], R]) -> R:
+    """Works with a connection that is none of those that broke or grew too old, and gives it back to its pool."""
+    close_old_connections()
+    try:
+        return work()
+    finally:
+        close_old_connections()

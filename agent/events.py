@@ -5,17 +5,20 @@ The rows are the truth; `agent/hub.py` only tells open sockets that they have gr
 
 import hashlib
 import secrets
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import Any, Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
-from django.db.models import DateTimeField, UUIDField
 from django.utils import timezone
 
 from agent.models import ChatSite, Conversation, Event, Run
 from agent.wording import Language, say
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.rows import Columns, rows_insert, stored
+from prescriptions.models import Patient
 
 
 class ConversationGone(PharmacyError):
@@ -39,12 +42,27 @@ def conversation_find(secret: str) -> Conversation | None:
     return Conversation.objects.filter(secret_hash=secret_hash(secret)).first()
 
 
+_TALK, _PATIENT, _SITE = Columns(Conversation, "talk"), Columns(Patient, "patient"), Columns(ChatSite, "site")
+_GET: Final = f"""SELECT {_TALK.sql}, {_PATIENT.sql}, {_SITE.sql}
+FROM agent_conversation talk
+LEFT JOIN prescriptions_patient patient ON patient.id = talk.patient_id
+LEFT JOIN agent_chatsite site ON site.id = talk.site_id
+WHERE talk.id = %(id)s
+"""
+
+
 def conversation_get(conversation_id: UUID) -> Conversation:
     """The conversation with its patient and its site. Raises ConversationGone."""
-    rows = Conversation.objects.select_related("patient", "site")
-    found = rows.filter(pk=conversation_id).first()
-    if found is None:
+    with connection.cursor() as cursor:
+        cursor.execute(_GET, stored(Conversation, id=conversation_id))
+        row = cursor.fetchone()
+    if row is None:
         raise ConversationGone
+    found = _TALK.instance(row[: len(_TALK)])
+    if found.patient_id is not None:
+        found.patient = _PATIENT.instance(row[len(_TALK) : -len(_SITE)])
+    if found.site_id is not None:
+        found.site = _SITE.instance(row[-len(_SITE) :])
     return found
 
 
@@ -60,36 +78,94 @@ def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conver
     return found
 
 
+# The ORM has no UPDATE that returns: with one, the row is locked, numbered and read in one statement.
+_NEXT: Final = """UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = COALESCE(%(active_at)s, active_at),
+    state = COALESCE(%(state)s, state), language = COALESCE(%(language)s, language)
+WHERE id = %(id)s
+RETURNING seq_head, language
+"""
+_SAID: Final = """UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = %(active_at)s,
+    patient_id = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN patient_id END,
+    verified_at = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN verified_at END
+WHERE id = %(id)s AND secret_hash = COALESCE(%(secret_hash)s, secret_hash)
+RETURNING seq_head, language
+"""
+
+
 def event_append(
-    *, conversation_id: UUID, type: str, payload: dict[str, Any], run: Run | None = None, used: bool = True
+    *,
+    conversation_id: UUID,
+    type: str,
+    payload: dict[str, Any],
+    run: Run | None = None,
+    used: bool = True,
+    talk: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Writes the next numbered event and returns its frame. Call it inside a transaction.
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
-    What is nobody's doing (`used` is false) keeps no proof of identity alive. Raises ConversationGone when the
-    conversation was deleted meanwhile.
+    What is nobody's doing (`used` is false) keeps no proof of identity alive. An answer comes with what the `talk` is
+    now about and in: the conversation's `state` and `language`. Raises ConversationGone when the conversation was
+    deleted meanwhile.
     """
-    seq = _seq_next(conversation_id, used=used)
-    event = Event.objects.create(
-        conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run
-    )
+    changes = talk or {"state": None, "language": None}
+    active_at = timezone.now() if used else None
+    seq, _ = _taken(_NEXT, stored(Conversation, id=conversation_id, active_at=active_at, **changes))
+    return _written(conversation_id, seq, type, payload, run)
+
+
+def message_append(
+    conversation_id: UUID, key: str | None, payload: Callable[[str], dict[str, Any]]
+) -> dict[str, Any]:
+    """The same for a customer's message, whose payload may depend on the conversation's language.
+
+    `key` is the hash of the secret that the caller holds. A proof of who asks that is older than 15 idle minutes, or 60
+    in all, is forgotten. Raises ConversationGone.
+    """
+    now = timezone.now()
+    idle, most = timedelta(seconds=settings.IDENTITY_IDLE), timedelta(seconds=settings.IDENTITY_MAX)
+    holds = {
+        "active_since": stored(Conversation, active_at=now - idle)["active_at"],
+        "verified_since": stored(Conversation, verified_at=now - most)["verified_at"],
+    }
+    own = stored(Conversation, id=conversation_id, secret_hash=key or None, active_at=now)
+    seq, language = _taken(_SAID, own | holds)
+    return _written(conversation_id, seq, "message.completed", payload(language), None)
+
+
+def _taken(statement: str, parameters: Mapping[str, Any]) -> tuple[int, str]:
+    """Takes a conversation's row for this transaction, and its next number; returns that and the language."""
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        row: tuple[int, str] | None = cursor.fetchone()
+    if row is None:
+        raise ConversationGone
+    return row
+
+
+def _written(
+    conversation_id: UUID, seq: int, type: str, payload: dict[str, Any], run: Run | None
+) -> dict[str, Any]:
+    event = Event(conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run)
+    rows_insert([event])
     return frame(event)
 
 
-def _seq_next(conversation_id: UUID, *, used: bool) -> int:
-    """Takes the next number in one statement, which the ORM cannot say: an UPDATE that returns."""
-    key = UUIDField().get_db_prep_value(conversation_id, connection)
-    active_at = DateTimeField().get_db_prep_value(timezone.now(), connection) if used else None
+_PAYLOAD = Columns(Event, "agent_event", "payload")
+_READ: Final = (
+    f"SELECT {_PAYLOAD.sql} FROM agent_event WHERE conversation_id = %(conversation)s AND seq = %(seq)s"
+)
+
+
+def event_payload(conversation_id: UUID, seq: int) -> dict[str, Any]:
+    """What a numbered event holds. Raises Event.DoesNotExist."""
     with connection.cursor() as cursor:
-        cursor.execute(
-            "UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = COALESCE(%s, active_at)"
-            " WHERE id = %s RETURNING seq_head",
-            [active_at, key],
-        )
+        cursor.execute(_READ, stored(Event, conversation=conversation_id, seq=seq))
         row = cursor.fetchone()
     if row is None:
-        raise ConversationGone
-    return int(row[0])
+        raise Event.DoesNotExist
+    payload: dict[str, Any] = _PAYLOAD.values(row)[0]
+    return payload
 
 
 def events_after(key: str, seq: int) -> list[dict[str, Any]]:

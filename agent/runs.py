@@ -12,16 +12,19 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from django.db.models import DateTimeField, Q, QuerySet, UUIDField
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent import events
+from agent.llm.base import Account
+from agent.llm.budget import spent
 from agent.models import Confirmation, Conversation, Run
 from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
 from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.rows import Columns, rows_insert, stored
 from pharmacy_site.lib.savepoint import savepoint
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
@@ -86,41 +89,42 @@ def message_accept(
     known = _rate_check(conversation_id, client_msg_id)
     if known is not None:
         return Accepted(known, duplicate=True)
-    challenge = identity.challenge_open(conversation_id)
-    read = masked(clean(text), challenge_open=challenge is not None)
+    said = clean(text)
+    read = masked(said, challenge_open=True)
+    if read.code and identity.challenge_open(conversation_id) is None:
+        read = masked(said, challenge_open=False)  # a number like any other: nobody waits for a code
     # A try at a code is committed by itself, before anything is told: a rollback may not give it back.
-    tried = _code_try(conversation_id, read.code, address) if challenge and read.code else None
+    tried = _code_try(conversation_id, read.code, address) if read.code else None
+    body: dict[str, Any] = {
+        "role": "user",
+        "client_msg_id": str(client_msg_id),
+        "text": read.text,
+        "lang": language_of(read.text),
+        "cards": [],
+        "suggestions": [],
+    }
+    run = Run(
+        conversation_id=conversation_id,
+        client_msg_id=client_msg_id,
+        input={"address": address_key(address), **({"code": tried.told()} if tried else {})},
+    )
     try:
         with transaction.atomic():
-            conversation = events.conversation_locked(conversation_id, key)
-            _identity_expire(conversation)
-            _location_keep(conversation, location)
-            body = {
-                "role": "user",
-                "client_msg_id": str(client_msg_id),
-                "text": read.text,
-                "lang": language_of(read.text) or conversation.language,
-                "cards": [],
-                "suggestions": [],
-            }
-            told = events.event_append(
-                conversation_id=conversation_id, type="message.completed", payload=body
+            told = events.message_append(
+                conversation_id, key, lambda language: {**body, "lang": body["lang"] or language}
             )
+            _location_keep(conversation_id, location)
             if tried:
-                _code_record(conversation, tried)
-            Run.objects.create(
-                conversation_id=conversation_id,
-                client_msg_id=client_msg_id,
-                input_seq=told["seq"],
-                input={"address": address_key(address), **({"code": tried.told()} if tried else {})},
-            )
-            return Accepted(told["seq"], duplicate=False)
+                _code_record(events.conversation_get(conversation_id), tried)
+            run.input_seq = told["seq"]
+            rows_insert([run])
+            return Accepted(run.input_seq, duplicate=False)
     except IntegrityError:
         # The same message on another socket was first.
-        run = Run.objects.get(conversation_id=conversation_id, client_msg_id=client_msg_id)
+        first = Run.objects.get(conversation_id=conversation_id, client_msg_id=client_msg_id)
         if tried and tried.outcome == "ok":
             _code_taken(conversation_id, key, tried)
-        return Accepted(run.input_seq, duplicate=True)
+        return Accepted(first.input_seq, duplicate=True)
 
 
 def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | None = None) -> CodeOutcome:
@@ -203,12 +207,12 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
             handoff_tell(conversation, opened)
 
 
-def _location_keep(conversation: Conversation, location: Location | Unchanged | None) -> None:
+def _location_keep(conversation_id: UUID, location: Location | Unchanged | None) -> None:
     """Where the customer is; None is a place that is no longer shared."""
     if isinstance(location, Unchanged):
         return
     latitude, longitude = location or (None, None)
-    Conversation.objects.filter(pk=conversation.pk).update(latitude=latitude, longitude=longitude)
+    Conversation.objects.filter(pk=conversation_id).update(latitude=latitude, longitude=longitude)
 
 
 def address_key(address: str) -> str:
@@ -229,36 +233,24 @@ def handoff_tell(conversation: Conversation, opened: Handoff, run: Run | None = 
     )
 
 
-def _identity_expire(conversation: Conversation) -> None:
-    """Forgets who was verified after 15 idle minutes or 60 in all."""
-    if conversation.patient_id is not None and not conversation.is_proven:
-        Conversation.objects.filter(pk=conversation.pk).update(patient=None, verified_at=None)
-
-
-# Written out because every message asks it: the ORM takes longer to build it than a database to answer.
-_SENT: Final = """
-SELECT MAX(CASE WHEN client_msg_id = %(message)s THEN input_seq END),
-    COUNT(CASE WHEN kind <> %(resume)s AND created_at > %(day)s THEN 1 END),
-    COUNT(CASE WHEN kind <> %(resume)s AND created_at > %(minute)s THEN 1 END)
+_SENT: Final = """SELECT MAX(CASE WHEN client_msg_id = %(client_msg_id)s THEN input_seq END),
+    COUNT(CASE WHEN kind <> %(kind)s AND created_at > %(day)s THEN 1 END),
+    COUNT(CASE WHEN kind <> %(kind)s AND created_at > %(minute)s THEN 1 END)
 FROM agent_run
-WHERE conversation_id = %(conversation)s AND (created_at > %(day)s OR client_msg_id = %(message)s)
+WHERE conversation_id = %(conversation)s AND (created_at > %(day)s OR client_msg_id = %(client_msg_id)s)
 """
 
 
 def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> int | None:
     """Raises RateLimited, unless this message was accepted before: then it returns its number. One query."""
     now = timezone.now()
-    key = UUIDField().get_db_prep_value
-    moment = DateTimeField().get_db_prep_value
-    asked = {
-        "message": key(client_msg_id, connection),
-        "conversation": key(conversation_id, connection),
-        "day": moment(now - timedelta(days=1), connection),
-        "minute": moment(now - timedelta(minutes=1), connection),
-        "resume": Run.Kind.RESUME.value,
+    since = {
+        "day": stored(Run, created_at=now - timedelta(days=1))["created_at"],
+        "minute": stored(Run, created_at=now - timedelta(minutes=1))["created_at"],
     }
+    asked = stored(Run, conversation=conversation_id, client_msg_id=client_msg_id, kind=Run.Kind.RESUME)
     with connection.cursor() as cursor:
-        cursor.execute(_SENT, asked)
+        cursor.execute(_SENT, asked | since)
         known, of_day, of_minute = cursor.fetchone()
     if known is not None:
         return int(known)
@@ -269,6 +261,17 @@ def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> int
     return None
 
 
+_RUN = Columns(Run, "agent_run")
+_UNFINISHED: Final = f"""SELECT {_RUN.sql} FROM agent_run
+WHERE conversation_id = %(conversation)s AND state IN ('pending', 'running')
+ORDER BY input_seq, created_at
+"""
+_BEGIN: Final = """UPDATE agent_run SET state = 'running', attempts = attempts + 1, progress = '{}',
+    lease_owner = %(lease_owner)s, lease_until = %(lease_until)s
+WHERE id = %(id)s AND state = %(state)s AND attempts = %(attempts)s
+"""
+
+
 def run_claim(conversation_id: UUID) -> Run | None:
     """Takes the next waiting run of a conversation, or None when there is none or one is at work.
 
@@ -276,34 +279,36 @@ def run_claim(conversation_id: UUID) -> Run | None:
     conversation, its patient and its site. Raises ConversationGone.
     """
     now = timezone.now()
-    unfinished = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
-    for run in unfinished.order_by("input_seq", "created_at"):
+    for run in _unfinished(conversation_id):
         if run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= now:
             return None
         if run.attempts >= settings.CHAT_ATTEMPTS:
             run_fail(run, "internal")  # it may be what ends the processes
             continue
-        mine = {
-            "state": Run.State.RUNNING,
-            "lease_owner": own_name(),
-            "lease_until": now + timedelta(seconds=settings.CHAT_LEASE),
-            "attempts": run.attempts + 1,
-            "progress": {},
-        }
+        owner, until = own_name(), now + timedelta(seconds=settings.CHAT_LEASE)
+        seen = stored(Run, id=run.pk, state=run.state, attempts=run.attempts)
         try:
-            with savepoint():
-                if not _as_seen(run).update(**mine):
+            with savepoint(), connection.cursor() as cursor:
+                cursor.execute(_BEGIN, seen | stored(Run, lease_owner=owner, lease_until=until))
+                if not cursor.rowcount:
                     return None  # another process was faster
         except (
             IntegrityError
         ):  # another run of this conversation has just begun; its process takes this one next
             return None
-        for name, value in mine.items():
-            setattr(run, name, value)
+        run.state, run.attempts, run.progress = Run.State.RUNNING, run.attempts + 1, {}
+        run.lease_owner, run.lease_until = owner, until
         # Only now: the run before this one may have ended, and changed it, since the rows were read.
         run.conversation = events.conversation_get(conversation_id)
         return run
     return None
+
+
+def _unfinished(conversation_id: UUID) -> list[Run]:
+    """A conversation's runs that wait or are at work, in the order of their answers."""
+    with connection.cursor() as cursor:
+        cursor.execute(_UNFINISHED, stored(Run, conversation=conversation_id))
+        return [_RUN.instance(row) for row in cursor.fetchall()]
 
 
 def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
@@ -355,6 +360,22 @@ def run_hold(run: Run) -> bool:
     """Whether the run is still at work here; until the transaction ends nobody can end it. Raises ConversationGone."""
     events.conversation_locked(run.conversation_id)
     return _as_seen(run).exists()
+
+
+_DONE: Final = """UPDATE agent_run SET state = 'done', progress = '{}', lease_until = NULL, finished_at = %(finished_at)s,
+    answer_seq = %(answer_seq)s, model = %(model)s, prompt = %(prompt)s, fallback = %(fallback)s,
+    tokens_in = tokens_in + %(tokens_in)s, tokens_out = tokens_out + %(tokens_out)s, cost = cost + %(cost)s
+WHERE id = %(id)s AND state = 'running' AND attempts = %(attempts)s
+"""
+
+
+def run_done(run: Run, answer_seq: int, model: str, account: Account) -> bool:
+    """Ends a run with its answer and what that took; False when it is no longer this process's."""
+    now = timezone.now()
+    done = stored(Run, id=run.pk, attempts=run.attempts, finished_at=now, answer_seq=answer_seq, model=model)
+    with connection.cursor() as cursor:
+        cursor.execute(_DONE, done | stored(Run, **spent(account)))
+        return bool(cursor.rowcount)
 
 
 def _as_seen(run: Run) -> QuerySet[Run]:

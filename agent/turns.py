@@ -7,18 +7,18 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from agent import events
 from agent.disclosure import facts_of
 from agent.grounding import numbers_in
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
-from agent.llm.budget import spent
-from agent.models import Conversation, Event, Run, ToolCall
+from agent.models import Conversation, Run, ToolCall
+from agent.runs import run_done
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import tool_get, toolcall_row
 from agent.wording import tool_label
+from pharmacy_site.lib.rows import rows_insert
 from pharmacy_site.lib.text import language_of
 from prescriptions import identity
 from prescriptions.models import Handoff, Patient
@@ -59,8 +59,7 @@ def work_load(run: Run) -> Work:
     patient = verified_patient(conversation)
     text = ""
     if run.kind == Run.Kind.MESSAGE:
-        said = Event.objects.filter(conversation_id=conversation.pk, seq=run.input_seq)
-        text = said.values_list("payload", flat=True).get()["text"]
+        text = events.event_payload(conversation.pk, run.input_seq)["text"]
     kept: Language = "he" if conversation.language == "he" else "en"
     waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation.pk) is not None
     turn = Turn(
@@ -128,63 +127,62 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
 
     False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
     """
-    calls = list(_calls(work))
+    calls, payload = list(_calls(work)), _payload(work, reply)
+    talk = {"state": reply.state, "language": reply.language}
     with transaction.atomic():
         # An event's number takes the conversation's row: first, as everywhere, for the other order deadlocks.
-        for result in results:
-            if result.step.name == "identity.code" and "expires_at" in result.result:
-                events.event_append(
-                    conversation_id=work.conversation.pk,
-                    type="identity.requested",
-                    payload={"expires_at": result.result["expires_at"]},
-                    run=work.run,
-                )
-            if result.step.name == "refill.ask" and result.result:
-                events.event_append(
-                    conversation_id=work.conversation.pk,
-                    type="confirm.requested",
-                    payload=dict(result.result),
-                    run=work.run,
-                )
-        payload: dict[str, Any] = {
-            "role": "assistant",
-            "run_id": str(work.run.pk),
-            "text": reply.text,
-            "lang": reply.language,
-            "cards": list(reply.cards),
-            "suggestions": list(reply.suggestions),
-            "tools": [
-                {
-                    "name": outcome.name,
-                    "label": tool_label(outcome.name, step.arguments, reply.language),
-                    "arguments": step.arguments,
-                    "ok": outcome.ok,
-                    "duration_ms": outcome.duration_ms,
-                }
-                for step, outcome in work.outcomes
-            ],
-        }
-        if confirm := work.run.input.get("confirm"):
-            payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
-        if work.turn.account.personal or any(tool_get(outcome.name).private for _, outcome in work.outcomes):
-            payload["personal"] = True
-        if reply.phones:
-            payload["phones"] = list(reply.phones)
+        for type, asked in _asked(results):
+            events.event_append(conversation_id=work.conversation.pk, type=type, payload=asked, run=work.run)
         told = events.event_append(
-            conversation_id=work.conversation.pk, type="message.completed", payload=payload, run=work.run
+            conversation_id=work.conversation.pk,
+            type="message.completed",
+            payload=payload,
+            run=work.run,
+            talk=talk,
         )
-        ToolCall.objects.bulk_create(calls)
-        mine = Run.objects.filter(pk=work.run.pk, state=Run.State.RUNNING, attempts=work.run.attempts)
-        done = {"state": Run.State.DONE, "finished_at": timezone.now(), "lease_until": None, "progress": {}}
-        if not mine.update(
-            **done, **spent(work.turn.account), model=_worded_by(work, model), answer_seq=told["seq"]
-        ):
+        rows_insert(calls)
+        if not run_done(work.run, told["seq"], _worded_by(work, model), work.turn.account):
             transaction.set_rollback(True)
             return False
-        Conversation.objects.filter(
-            ~Q(state=reply.state) | ~Q(language=reply.language), pk=work.conversation.pk
-        ).update(state=reply.state, language=reply.language)
     return True
+
+
+def _asked(results: Sequence[StepResult]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """What the customer is asked for beside the answer, as types and payloads of events: a code, a yes."""
+    for result in results:
+        if result.step.name == "identity.code" and "expires_at" in result.result:
+            yield "identity.requested", {"expires_at": result.result["expires_at"]}
+        if result.step.name == "refill.ask" and result.result:
+            yield "confirm.requested", dict(result.result)
+
+
+def _payload(work: Work, reply: Reply) -> dict[str, Any]:
+    """The answer as its event holds it."""
+    payload: dict[str, Any] = {
+        "role": "assistant",
+        "run_id": str(work.run.pk),
+        "text": reply.text,
+        "lang": reply.language,
+        "cards": list(reply.cards),
+        "suggestions": list(reply.suggestions),
+        "tools": [
+            {
+                "name": outcome.name,
+                "label": tool_label(outcome.name, step.arguments, reply.language),
+                "arguments": step.arguments,
+                "ok": outcome.ok,
+                "duration_ms": outcome.duration_ms,
+            }
+            for step, outcome in work.outcomes
+        ],
+    }
+    if confirm := work.run.input.get("confirm"):
+        payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
+    if work.turn.account.personal or any(tool_get(outcome.name).private for _, outcome in work.outcomes):
+        payload["personal"] = True
+    if reply.phones:
+        payload["phones"] = list(reply.phones)
+    return payload
 
 
 def _calls(work: Work) -> Iterator[ToolCall]:

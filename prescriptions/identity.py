@@ -16,11 +16,12 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import F, IntegerField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
+from pharmacy_site.lib.rows import Columns, stored
 from prescriptions import selectors
 from prescriptions.audit import audit_lock, audit_record
 from prescriptions.contacts import contact_parse
@@ -160,11 +161,20 @@ def challenge_start(
     return ChallengeStarted(expires_at)
 
 
+_TRIES: Final = Columns(Challenge, "prescriptions_challenge", "expires_at", "tries_left")
+_WAITED_FOR: Final = f"""SELECT {_TRIES.sql} FROM prescriptions_challenge
+WHERE conversation_id = %(conversation_id)s AND state = 'open' AND expires_at > %(expires_at)s AND tries_left > 0
+"""
+
+
 def challenge_open(conversation_id: UUID) -> OpenChallenge | None:
     """Return the code this conversation waits for, or None; a code past its time is not waited for."""
-    row = _open(conversation_id).filter(expires_at__gt=timezone.now(), tries_left__gt=0)
-    found = row.values_list("expires_at", "tries_left").first()
-    return None if found is None else OpenChallenge(*found)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            _WAITED_FOR, stored(Challenge, conversation_id=conversation_id, expires_at=timezone.now())
+        )
+        row = cursor.fetchone()
+    return None if row is None else OpenChallenge(*_TRIES.values(row))
 
 
 def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patient:

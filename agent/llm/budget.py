@@ -8,21 +8,28 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import F, Sum
 from django.utils import timezone
 
 from agent.llm.base import Account, ModelUnavailable
 from agent.models import Run
+from pharmacy_site.lib.rows import stored
 
 log = logging.getLogger(__name__)
 DAY_READ_SECONDS: Final = 15.0
 _SPENT: Final = F("tokens_in") + F("tokens_out")
+_SPENT_IN: Final = (
+    "SELECT SUM(tokens_in + tokens_out) FROM agent_run WHERE conversation_id = %(conversation)s"
+)
 
 
 def budget_check(conversation_id: UUID) -> None:
     """Raises ModelUnavailable when the conversation, or the whole site in the last 24 hours, has used up its tokens."""
-    own = Run.objects.filter(conversation_id=conversation_id).aggregate(spent=Sum(_SPENT))
-    if (own["spent"] or 0) >= settings.OPENAI_TOKENS_PER_CONVERSATION:
+    with connection.cursor() as cursor:
+        cursor.execute(_SPENT_IN, stored(Run, conversation=conversation_id))
+        own = cursor.fetchone()[0]
+    if (own or 0) >= settings.OPENAI_TOKENS_PER_CONVERSATION:
         _refuse("conversation", "of this conversation are used up")
     tokens, cost = _day.spent()
     if tokens >= settings.OPENAI_TOKENS_PER_DAY:
@@ -56,21 +63,23 @@ _day = _Day()
 
 
 def spent(account: Account) -> dict[str, Any]:
-    """What an attempt took, as changes of its run's columns: attempts add up. Cost is 0 while no prices are configured."""
+    """What an attempt took, by its run's fields; numbers add up over attempts. Cost is 0 while no prices are configured."""
     cost = account.tokens_in * settings.OPENAI_PRICE_IN + account.tokens_out * settings.OPENAI_PRICE_OUT
     return {
         "prompt": account.prompt,
         "fallback": account.fallback,
-        "tokens_in": F("tokens_in") + account.tokens_in,
-        "tokens_out": F("tokens_out") + account.tokens_out,
-        "cost": F("cost") + cost / Decimal(1_000_000),
+        "tokens_in": account.tokens_in,
+        "tokens_out": account.tokens_out,
+        "cost": cost / Decimal(1_000_000),
     }
 
 
 def run_spent(run: Run, account: Account) -> None:
     """Counts what a run took that came to no answer of its own."""
     if account.tokens_in:
-        Run.objects.filter(pk=run.pk).update(**spent(account))
+        took = spent(account)
+        took |= {name: F(name) + took[name] for name in ("tokens_in", "tokens_out", "cost")}
+        Run.objects.filter(pk=run.pk).update(**took)
 
 
 _told: dict[str, float] = {}

@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from django.db import connection
+
 from agent import prompts
 from agent.disclosure import told_of
 from agent.llm.base import StepResult, Turn
 from agent.llm.placeholders import Placeholders
-from agent.models import Event
+from agent.models import Conversation, Event
+from pharmacy_site.lib.rows import Columns, stored
 from pharmacy_site.lib.text import words
 
 TURNS: Final = 12
@@ -56,15 +59,23 @@ def recites(text: str) -> bool:
     return not _told_in_rules().isdisjoint(_runs(text))
 
 
+_SAID, _PROVEN = Columns(Event, "said", "payload", "created_at"), Columns(Conversation, "talk", "verified_at")
+_EARLIER: Final = f"""SELECT {_SAID.sql}, {_PROVEN.sql}
+FROM agent_event said JOIN agent_conversation talk ON talk.id = said.conversation_id
+WHERE said.conversation_id = %(conversation)s AND said.type = 'message.completed' AND said.seq < %(seq)s
+ORDER BY said.seq DESC LIMIT {2 * TURNS}
+"""
+
+
 def earlier(conversation_id: UUID, before: int) -> list[dict[str, Any]]:
     """The payloads of the last turns' messages before an event, oldest first.
 
     What was shown of a patient before the last proof of who asks is left out: it may be another patient's.
     """
-    rows = Event.objects.filter(
-        conversation_id=conversation_id, type="message.completed", seq__lt=before
-    ).order_by("-seq")
-    found = rows.values_list("payload", "created_at", "conversation__verified_at")[: 2 * TURNS]
+    with connection.cursor() as cursor:
+        cursor.execute(_EARLIER, stored(Event, conversation=conversation_id, seq=before))
+        rows = cursor.fetchall()
+    found = ((*_SAID.values(row[:2]), *_PROVEN.values(row[2:])) for row in rows)
     return [
         payload
         for payload, said_at, proven_at in found

@@ -1,12 +1,14 @@
 """Accepting messages and claiming runs: once, in order, within the limits, and never by somebody else."""
 
 import threading
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from freezegun import freeze_time
 
@@ -46,6 +48,18 @@ def test_the_limits_count_per_conversation(conversation: Conversation, settings:
     other, _ = events.conversation_begin(language="en")
     assert accept(other).seq == 1
     assert Event.objects.filter(conversation=conversation).count() == 3
+
+
+def test_a_message_takes_few_statements(conversation: Conversation) -> None:
+    def statements(act: Callable[[], Any]) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            act()
+        return len([query for query in queries if "SAVEPOINT" not in query["sql"]])
+
+    assert statements(lambda: accept(conversation, "Do you have Advil?")) == 4
+    assert statements(lambda: accept(conversation, "123456")) == 5  # is a code waited for?
+    assert statements(lambda: runs.run_claim(conversation.pk)) == 3
+    assert statements(lambda: runs.run_claim(conversation.pk)) == 1
 
 
 def test_only_one_run_of_a_conversation_is_at_work(conversation: Conversation) -> None:

@@ -1,0 +1,127 @@
+"""Rows that are read and written by statements of our own are what the ORM makes of them, on both databases."""
+
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.db.models import Model
+from django.utils import timezone
+
+from agent import events
+from agent.llm import prompt
+from agent.llm.base import Account
+from agent.models import ChatSite, Conversation, Event, Run, ToolCall
+from agent.runs import run_claim, run_done
+from pharmacy_site.lib.rows import rows_insert
+from prescriptions.models import Patient
+
+NESTED = {
+    "text": 'מה זה "Advil"?',
+    "cards": [{"data": {"lat": 32.05, "none": None, "on": True}}],
+    "empty": {},
+}
+
+
+def held(row: Model, *but: str) -> dict[str, Any]:
+    return {
+        field.attname: getattr(row, field.attname)
+        for field in row._meta.concrete_fields
+        if field.name not in but
+    }
+
+
+@pytest.fixture
+def conversation(demo: None) -> Conversation:
+    site = ChatSite.objects.create(name="A shop", origins=["https://shop.example.com"])
+    begun, _ = events.conversation_begin(language="he", site=site)
+    Conversation.objects.filter(pk=begun.pk).update(
+        state=NESTED,
+        patient=Patient.objects.get(mrn="10000101"),
+        verified_at=timezone.now() - timedelta(minutes=3),
+        latitude=32.0853,
+    )
+    return Conversation.objects.select_related("patient", "site").get(pk=begun.pk)
+
+
+def test_a_conversation_comes_with_its_patient_and_its_site(conversation: Conversation) -> None:
+    found = events.conversation_get(conversation.pk)
+    assert held(found) == held(conversation)
+    assert conversation.patient and found.patient and held(found.patient) == held(conversation.patient)
+    assert conversation.site and found.site and held(found.site) == held(conversation.site)
+    assert str(found.patient.phone) == str(conversation.patient.phone)
+    found.save()  # it is no new row
+    alone, _ = events.conversation_begin(language="en")
+    found = events.conversation_get(alone.pk)
+    assert (found.patient, found.site, found.latitude, found.verified_at) == (None, None, None, None)
+
+
+def test_what_is_inserted_is_what_the_orm_inserts(conversation: Conversation) -> None:
+    given = {"conversation": conversation, "client_msg_id": None, "input_seq": 4, "input": NESTED}
+    before = timezone.now()
+    ours, theirs = Run(**given), Run.objects.create(**given)
+    rows_insert([ours])
+    stored = Run.objects.get(pk=ours.pk)
+    assert held(stored, "id", "created_at") == held(Run.objects.get(pk=theirs.pk), "id", "created_at")
+    assert before <= stored.created_at == ours.created_at <= timezone.now()
+    calls = [
+        ToolCall(run=ours, actor="chat", name=name, ok=ok, arguments=NESTED, duration_ms=7)
+        for name, ok in (("check_stock", True), ("check_inventory", False))
+    ]
+    rows_insert(calls)
+    rows_insert([])
+    found = ToolCall.objects.filter(run=ours)
+    assert [held(row, "id") for row in found] == [held(row, "id") for row in calls]
+
+
+def test_a_row_that_breaks_a_constraint_is_an_integrity_error(conversation: Conversation) -> None:
+    once = {"conversation": conversation, "client_msg_id": uuid4(), "input_seq": 1}
+    rows_insert([Run(**once)])
+    with pytest.raises(IntegrityError), transaction.atomic():
+        rows_insert([Run(**once)])
+
+
+def test_a_runs_row_from_its_claim_to_its_end(conversation: Conversation) -> None:
+    Run.objects.create(conversation=conversation, input_seq=1, input=NESTED, progress={"text": "Half"})
+    run = run_claim(conversation.pk)
+    assert run is not None
+    assert held(run) == held(Run.objects.get(pk=run.pk)) and run.attempts == 1 and run.progress == {}
+    account = Account(model="m", prompt="abc", tokens_in=900, tokens_out=100)
+    run.attempts += 1
+    assert not run_done(run, 2, "m", account)  # another process has taken it up
+    run.attempts -= 1
+    assert run_done(run, 2, "m", account) and not run_done(run, 3, "m", account)
+    done = Run.objects.get(pk=run.pk)
+    assert (done.state, done.answer_seq, done.tokens_in, done.cost) == ("done", 2, 900, Decimal(0))
+    assert done.finished_at and done.lease_until is None
+
+
+def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: Conversation) -> None:
+    shown = events.event_append(conversation_id=conversation.pk, type="message.completed", payload=NESTED)
+    assert events.event_payload(conversation.pk, shown["seq"]) == NESTED
+    assert prompt.earlier(conversation.pk, shown["seq"] + 1) == [NESTED]
+    assert held(events.conversation_get(conversation.pk), "seq_head", "active_at") == held(
+        conversation, "seq_head", "active_at"
+    )
+    talk = {"state": {}, "language": "en"}
+    told = events.event_append(
+        conversation_id=conversation.pk, type="message.completed", payload={}, talk=talk
+    )
+    found = events.conversation_get(conversation.pk)
+    assert (found.state, found.language, found.seq_head) == ({}, "en", told["seq"])
+    assert [frame["seq"] for frame in events.events_after(conversation.secret_hash, 0)] == [1, 2]
+    with pytest.raises(Event.DoesNotExist):
+        events.event_payload(conversation.pk, 3)
+
+
+def test_a_message_needs_the_secret_that_opens_its_conversation(conversation: Conversation) -> None:
+    with pytest.raises(events.ConversationGone):
+        events.message_append(conversation.pk, "another", lambda language: {})
+    with pytest.raises(events.ConversationGone):
+        events.message_append(uuid4(), None, lambda language: {})
+    told = events.message_append(
+        conversation.pk, conversation.secret_hash, lambda language: {"lang": language}
+    )
+    assert (told["seq"], told["lang"]) == (1, "he")
