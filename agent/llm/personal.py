@@ -37,7 +37,7 @@ _SPELT_EMAIL: Final = re.compile(
 )
 _SPELT_DOT: Final = re.compile(r"\(at\)|\[at\]|\bdot\b|\(dot\)|\[dot\]|שטרודל|כרוכית|נקודה")
 _GLUED_HEBREW: Final = re.compile(r"[א-ת]{1,4}-?['\"]?(?=[a-z0-9])")
-_HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת].*$")
+_HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת][^@]*$")
 
 _DIGIT: Final = re.compile(r"\d")
 _PHONE: Final = re.compile(

@@ -197,6 +197,7 @@ _HOSTILE = st.lists(_PIECES, max_size=25).map("".join)
 
 @given(_HOSTILE)
 @example("[[[052-1234567]]]")
+@example("david@example.comלdavid@example.com_")
 @settings(max_examples=400, deadline=None)
 def test_only_what_was_hidden_comes_back(text: str) -> None:
     placeholders = Placeholders(DAVID)
