@@ -37,7 +37,7 @@ _SPELT_EMAIL: Final = re.compile(
 )
 _SPELT_DOT: Final = re.compile(r"\(at\)|\[at\]|\bdot\b|\(dot\)|\[dot\]|שטרודל|כרוכית|נקודה")
 _GLUED_HEBREW: Final = re.compile(r"[א-ת]{1,4}-?['\"]?(?=[a-z0-9])")
-_HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת][^@]*$")
+_HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת].*$")
 
 _DIGIT: Final = re.compile(r"\d")
 _PHONE: Final = re.compile(
@@ -115,7 +115,9 @@ _SPELT_NUMBER: Final = re.compile(rf"(?<!\w){_SPELT_DIGIT}(?:[ ,.-]+{_SPELT_DIGI
 def personal_in(text: str, today: date) -> Iterator[Found]:
     """Yield what looks personal in a shadow's text, without overlaps and in no order."""
     rest = _Rest(text)
-    yield from rest.take((*_trimmed(text, *span), "EMAIL") for span in _emails(text))
+    # Again while there are any: of two that are glued together, the first hides where the second begins.
+    while found := list(rest.take((*_trimmed(rest.text, *span), "EMAIL") for span in _emails(rest.text))):
+        yield from found
     yield from rest.take((*match.span(), "EMAIL") for match in _SPACED_EMAIL.finditer(rest.text))
     # A date is told from a phone before phones are looked for, and ordinary ones are set aside.
     yield from rest.take((start, end, "DATE") for start, end in _dates(rest.text, today))
