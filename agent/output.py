@@ -60,7 +60,7 @@ class OutputCheck:
         self._results += fresh
         for result in fresh:
             self._grounds.prove(numbers_of(result.result, result.evidence))
-            self._grounds.add([(result.ok, _counts(result))])
+            self._grounds.prove(map(str, _lengths(result.result) + _lengths(result.evidence)))
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """The rules that a whole answer breaks."""
@@ -104,7 +104,8 @@ class OutputCheck:
             self._looked_back = True
             state = self._work.turn.state
             earlier = await self._numbers_before(self._work.conversation.pk)
-            self._grounds.add([earlier, _names(state), _lengths(state)])
+            self._grounds.add([*earlier, *_names(state)])
+            self._grounds.prove(map(str, _lengths(state)))
             missing = self._grounds.missing(shown)
         return ["number"] if missing else []
 
@@ -115,13 +116,8 @@ class OutputCheck:
         return not any(result.step.name in names and result.ok for result in self._results)
 
 
-def _counts(result: StepResult) -> list[int]:
-    """How many things a result lists: counts of shown items are facts of it."""
-    return _lengths((result.result, result.evidence))
-
-
 def _lengths(value: Any) -> list[int]:
-    """The length of every list inside a value."""
+    """The length of every list inside a value: how many things were listed is a fact of it."""
     if isinstance(value, str):
         return []
     if isinstance(value, Mapping):

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agent import events
-from agent.disclosure import facts_of
-from agent.grounding import numbers_in
+from agent.grounding import numbers_of
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
 from agent.models import Conversation, Run, ToolCall
 from agent.runs import run_done
@@ -189,7 +188,7 @@ def _calls(work: Work) -> Iterator[ToolCall]:
     """The rows that record a turn's calls."""
     for _, outcome in work.outcomes:
         row = toolcall_row(outcome, work.context())
-        row.evidence = {"facts": row.evidence, "numbers": numbers_in(facts_of(outcome.result, row.evidence))}
+        row.evidence = {"facts": row.evidence, "numbers": list(numbers_of(outcome.result, row.evidence))}
         yield row
 
 

@@ -36,7 +36,7 @@ from inventory.search import (
     partial_matches,
 )
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
-from pharmacy_site.lib.tokens import Span, spans, tokens, written
+from pharmacy_site.lib.tokens import Span, Token, spans, tokens, written
 from stores.edition import kept
 
 __all__ = [
@@ -167,7 +167,9 @@ def medications_search(query: str, limit: int = MOST_RESULTS) -> list[Medication
     found = found or of_category or []
     found = found or partial_matches(core, kinds=WHOLE_NAMES, keep=_KEEP_FOR_SEARCH)
     if not found:
-        mentioned = _mentioned(query, frozenset(), keep=_KEEP_FOR_SEARCH, kinds=WHOLE_NAMES)
+        mentioned = _mentioned(
+            tokens(query, _MOST_WORDS), frozenset(), keep=_KEEP_FOR_SEARCH, kinds=WHOLE_NAMES
+        )
         found = [match for _span, inside in mentioned for match in inside]
     found = found or _in_category(_pieces(wish.core)) or []
     return _load(_narrowed(found, wish)[:limit], contents=True)
@@ -225,7 +227,7 @@ def mentions_in(message: str, *, ignore: Container[str] = frozenset(), brands: b
     """
     told = tokens(message, _MOST_WORDS)
     kinds = tuple(_WAYS) if brands else WHOLE_NAMES
-    found = _mentioned(message, ignore, keep=_KEEP, kinds=kinds)
+    found = _mentioned(told, ignore, keep=_KEEP, kinds=kinds)
     medications = {
         item.pk: item for item in _load({match.medication_id for _span, best in found for match in best})
     }
@@ -331,11 +333,10 @@ def _narrowed(matches: list[Match], wish: Narrowing) -> list[int]:
 
 
 def _mentioned(
-    message: str, ignore: Container[str], *, keep: int, kinds: Collection[int]
+    told: list[Token], ignore: Container[str], *, keep: int, kinds: Collection[int]
 ) -> list[tuple[Span, list[Match]]]:
     """The spans of a message that are names, with what they mean; two queries."""
-    told = tokens(message, _MOST_WORDS)
-    candidates = [span for span in spans(told, _LONGEST_NAME) if _may_be_name(span, told, ignore)]
+    candidates = [span for span in spans(told, _LONGEST_NAME) if _may_be_name(span, ignore)]
     matches: dict[str, list[Match]] = {}
     for match in exact_matches({span.compact for span in candidates}, keep=keep, kinds=kinds):
         matches.setdefault(match.compact, []).append(match)
@@ -352,7 +353,7 @@ def _mentioned(
     return found
 
 
-def _may_be_name(span: Span, told: Sequence[object], ignore: Container[str]) -> bool:
+def _may_be_name(span: Span, ignore: Container[str]) -> bool:
     name, alone = span.compact, span.end - span.start == 1
     letters = 2 if name[:2].isalpha() and len(name) > 1 else sum(map(str.isalpha, name))
     return letters >= 2 and not (alone and name in ignore)
