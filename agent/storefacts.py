@@ -37,7 +37,7 @@ def store_described(store: Store) -> dict[str, Any]:
         "address_en": address[0],
         "address_he": address[1],
         "kind": store.kind,
-        "phone": store.phone.as_national if store.phone else None,
+        "phone": store.phone_shown,
         "open_now": state.is_open,
         "closes_at": timezone.localtime(state.closes_at).isoformat() if state.closes_at else None,
         "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],

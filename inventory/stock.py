@@ -11,12 +11,14 @@ from math import cos, pi, radians, sin
 from typing import Final
 
 from django.conf import settings
+from django.db import connection
 from django.db.models import Exists, F, FloatField, OuterRef, QuerySet, Sum, Value
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Cos, Sin
 from django.utils import timezone
 
 from inventory.models import Medication, StockLevel
+from pharmacy_site.lib.rows import Columns
 from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km
 from stores.models import Store
 from stores.selectors import stores_by_id
@@ -88,22 +90,36 @@ def branches(
     however many branches there are.
     """
     start = origin or _reference_point()
+    # Few stores have most products: then those are looked at, found in the index of stock, not among the stores.
+    few = _stocked(medication) if only_stocked else []
+    are_few = only_stocked and len(few) <= FEW_STORES
+    if are_few and len(few) <= limit:
+        near = [level.store_id for level in few]
+        found = [row for row in stores_by_id(near).values() if row.kind == BRANCH and row.is_active]
+        return _described(found, few, origin, start, only_stocked=True)
     stores = Store.objects.filter(kind=BRANCH, is_active=True)
     levels = StockLevel.objects.filter(medication=medication).order_by()
     if only_stocked:
         levels = levels.filter(quantity__gt=0)
-        # Few stores have most products: then those are looked at, found in the index of stock, not among the stores.
-        few = list(levels[: FEW_STORES + 1])
-        if len(few) <= FEW_STORES:
-            near = [level.store_id for level in few]
-            if len(near) > limit:
-                near = _nearest(stores, near, start, limit=limit)
-            found = [row for row in stores_by_id(near).values() if row.kind == BRANCH and row.is_active]
-            return _described(found, few, origin, start, only_stocked=True)
+    if only_stocked and not are_few:
         stores = stores.filter(Exists(levels.filter(store=OuterRef("pk"))))
-    near = _nearest(stores, None, start, limit=limit)
-    read = levels.filter(store__in=near)
+    among = [level.store_id for level in few] if are_few else None
+    near = _nearest(stores, among, start, limit=limit)
+    read = few if are_few else levels.filter(store__in=near)
     return _described(stores_by_id(near).values(), read, origin, start, only_stocked=only_stocked)
+
+
+_LEVEL: Final = Columns(StockLevel, "level")
+_STOCKED: Final = f"""SELECT {_LEVEL.sql} FROM inventory_stocklevel level
+WHERE level.medication_id = %(medication)s AND level.quantity > 0 LIMIT %(most)s
+"""
+
+
+def _stocked(medication: Medication) -> list[StockLevel]:
+    """Where there is some of it, in any kind of store; one more than are few when there are many."""
+    with connection.cursor() as cursor:
+        cursor.execute(_STOCKED, {"medication": medication.pk, "most": FEW_STORES + 1})
+        return [_LEVEL.instance(row) for row in cursor.fetchall()]
 
 
 def _reference_point() -> Point | None:

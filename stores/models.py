@@ -6,6 +6,7 @@ Columns called `folded` hold `pharmacy_site.lib.text.compact` of a name: the onl
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from phonenumber_field.modelfields import PhoneNumberField
 
@@ -135,6 +136,11 @@ class Store(models.Model):
 
     def __str__(self) -> str:
         return str(self.name)
+
+    @cached_property
+    def phone_shown(self) -> str | None:
+        """Its phone as people of its country write it, None when none is on file."""
+        return self.phone.as_national if self.phone else None
 
     def save(self, *args: object, **kwargs: object) -> None:
         """Save, and keep the store findable by its name, with and without the town behind the comma."""

@@ -139,7 +139,7 @@ def store_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict
             "store_id": store.pk,
             **dict(zip(("label_en", "label_he"), both(store, "name"), strict=True)),
             "kind": store.kind,
-            "phone": store.phone.as_national if store.phone else None,
+            "phone": store.phone_shown,
             "lat": store.lat,
             "lng": store.lng,
         }
