@@ -27,13 +27,13 @@ _FUNCTION: Final = f"""
 CREATE OR REPLACE FUNCTION pharmacy_renew_edition() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     DELETE FROM {_TABLE} WHERE stamp IN (SELECT stamp FROM {_TABLE} FOR UPDATE SKIP LOCKED);
-    INSERT INTO {_TABLE} (stamp) VALUES (gen_random_uuid()::text);
+    INSERT INTO {_TABLE} (stamp) VALUES (gen_random_uuid());
     RETURN NULL;
 END $$
 """
 
 
-def _edition() -> tuple[str, ...] | None:
+def _edition() -> tuple[object, ...] | None:
     """The stamps there are; None in a database that was never stamped."""
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT stamp FROM {_TABLE} ORDER BY stamp")
@@ -59,16 +59,19 @@ def stamped(*models: str) -> Callable[..., None]:
 
     def receive(sender: AppConfig, using: str, **_others: Any) -> None:
         database = connections[using]
-        tables = set(database.introspection.table_names())
         with database.cursor() as cursor:
             cursor.execute(_TRIGGERS[database.vendor])
             there = {name for (name,) in cursor.fetchall()}
-            for table in (sender.get_model(model)._meta.db_table for model in models):
-                if not {table, _TABLE} <= tables:
-                    continue  # migrated backwards
-                for name, statement in _triggers(database, table):
-                    if name not in there:
-                        cursor.execute(statement)
+            missing = [
+                (table, statement)
+                for table in (sender.get_model(model)._meta.db_table for model in models)
+                for name, statement in _triggers(database, table)
+                if name not in there
+            ]
+            tables = set(database.introspection.table_names(cursor)) if missing else set()
+            for table, statement in missing:
+                if {table, _TABLE} <= tables:  # else migrated backwards
+                    cursor.execute(statement)
 
     return receive
 

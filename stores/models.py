@@ -260,4 +260,4 @@ class OpeningException(models.Model):
 class Edition(models.Model):
     """A stamp of what the catalogue and the stores are now; triggers write it, `stores/edition.py` reads it."""
 
-    stamp = models.CharField(max_length=36, primary_key=True)
+    stamp = models.UUIDField(primary_key=True)

@@ -13,7 +13,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Edition',
             fields=[
-                ('stamp', models.CharField(max_length=36, primary_key=True, serialize=False)),
+                ('stamp', models.UUIDField(primary_key=True, serialize=False)),
             ],
         ),
     ]
