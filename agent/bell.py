@@ -7,7 +7,7 @@ that the process sends to itself shows whether anything is heard at all.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from channels.layers import get_channel_layer
@@ -76,7 +76,7 @@ class Bell:
 
     async def _try(self, call: Any) -> bool:
         try:
-            await asyncio.wait_for(call, TIMEOUT)
+            await _in_time(call)
         except Exception as error:  # any layer client's error, each of which means the same
             self._turn(deaf=True, why=type(error).__name__)
             return False
@@ -96,9 +96,9 @@ class Bell:
         while True:
             try:
                 if not self._channel:
-                    channel = await asyncio.wait_for(self._layer.new_channel("process."), TIMEOUT)
+                    channel = await _in_time(self._layer.new_channel("process."))
                     for group in (f"pulse.{self._name}", *map(group_of, list(self._keys))):
-                        await asyncio.wait_for(self._layer.group_add(group, channel), TIMEOUT)
+                        await _in_time(self._layer.group_add(group, channel))
                     self._channel = channel
                 message = await self._layer.receive(self._channel)
             except Exception as error:  # as above
@@ -143,3 +143,16 @@ class Bell:
             if not await self._try(self._layer.group_add(group_of(key), self._channel)):
                 return False
         return True
+
+
+async def _in_time(call: Awaitable[Any]) -> Any:
+    """Waits at most TIMEOUT. A task of ours that is cancelled meanwhile ends, though a client may swallow that.
+
+    `asyncio.wait_for` does, before Python 3.12, when the answer comes in the same moment, and clients of Redis use it too.
+    """
+    async with asyncio.timeout(TIMEOUT):
+        result = await call
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+    return result

@@ -20,6 +20,7 @@ _NUMBER_WORD: Final = re.compile(
     rf"(?<!\w)(?=[{''.join(sorted({word[0] for word in _NUMBER_WORDS}))}])(?:{'|'.join(_NUMBER_WORDS)})(?!\w)",
     re.IGNORECASE,
 )
+_TWINS: Final = str.maketrans("ſı", "si", "\u0307")  # letters that match others when case is ignored
 _VERDICT: Final = re.compile(
     r"^\W*(?:(?:yes|yep|yeah|yup|nope|sure|of course|absolutely|definitely|certainly|indeed|go ahead|no (?:problem|issue|risk)s?"
     r"|כן|בטח|ברור ש|בהחלט|ודאי|בוודאי|אין בעיה|מותר|אסור|סבבה)(?=\W|$)"
@@ -85,7 +86,7 @@ def _counted(value: object, keys: frozenset[str], *, inside: bool = False) -> se
 
 def figures(text: str) -> str:
     """The text with the numbers that it spells as figures. "One" stays a word: it counts as often as it points."""
-    return _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower()]), text)
+    return _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower().translate(_TWINS)]), text)
 
 
 def is_verdict(sentence: str) -> bool:

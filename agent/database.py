@@ -65,6 +65,8 @@ class Job(Generic[R]):
             return
         try:
             result = self._call()
+        except StopIteration as error:  # which no future takes
+            self._tell(self.answer.set_exception, RuntimeError(f"StopIteration: {error}"))
         except BaseException as error:
             self._tell(self.answer.set_exception, error)
         else:

@@ -105,7 +105,7 @@ class OutputCheck:
             state = self._work.turn.state
             earlier = await self._numbers_before(self._work.conversation.pk)
             self._grounds.add([*earlier, *_names(state)])
-            self._grounds.prove(map(str, _lengths(state)))
+            self._grounds.prove(f"count:{length}" for length in _lengths(state))
             missing = self._grounds.missing(shown)
         return ["number"] if missing else []
 

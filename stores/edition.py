@@ -5,12 +5,16 @@ process and plain SQL all pass the triggers. The stamp is random, so that one wh
 Stock, prescriptions and names as people type them are not of it: they are read each time.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 
 from django.apps import AppConfig
 from django.db import connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations.state import StateApps
 
 from pharmacy_site.lib.remembered import Kept
 
@@ -23,11 +27,13 @@ _TABLE: Final = "stores_edition"
 
 # On PostgreSQL nobody waits here for another transaction's stamp: each leaves its own, and takes away what it can.
 # The edition is then all the stamps there are.
-_FUNCTION: Final = f"""
-CREATE OR REPLACE FUNCTION pharmacy_renew_edition() RETURNS trigger LANGUAGE plpgsql AS $$
+# It works for whoever changes a row, with the owner's rights on this table alone, and with whatever search path.
+_FUNCTION: Final = """
+CREATE OR REPLACE FUNCTION pharmacy_renew_edition() RETURNS trigger LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    DELETE FROM {_TABLE} WHERE stamp IN (SELECT stamp FROM {_TABLE} FOR UPDATE SKIP LOCKED);
-    INSERT INTO {_TABLE} (stamp) VALUES (gen_random_uuid());
+    DELETE FROM {table} WHERE stamp IN (SELECT stamp FROM {table} FOR UPDATE SKIP LOCKED);
+    INSERT INTO {table} (stamp) VALUES (gen_random_uuid());
     RETURN NULL;
 END $$
 """
@@ -60,46 +66,57 @@ def stamped(*models: str) -> Callable[..., None]:
     def receive(sender: AppConfig, using: str, **_others: Any) -> None:
         database = connections[using]
         with database.cursor() as cursor:
-            cursor.execute(_TRIGGERS[database.vendor])
-            there = {name for (name,) in cursor.fetchall()}
-            missing = [
-                (table, statement)
-                for table in (sender.get_model(model)._meta.db_table for model in models)
-                for name, statement in _triggers(database, table)
-                if name not in there
-            ]
+            there = _names(cursor, database.vendor)
+            wanted = [sender.get_model(model)._meta.db_table for model in models]
+            missing = [table for table in wanted if not there.issuperset(_statements(database, table))]
             tables = set(database.introspection.table_names(cursor)) if missing else set()
-            for table, statement in missing:
-                if {table, _TABLE} <= tables:  # else migrated backwards
-                    cursor.execute(statement)
+            made = [table for table in missing if {table, _TABLE} <= tables]  # else migrated backwards
+            if made and database.vendor == "postgresql":
+                cursor.execute("SELECT quote_ident(current_schema())")
+                cursor.execute(_FUNCTION.format(table=f"{cursor.fetchone()[0]}.{_TABLE}"))
+            for statement in (line for table in made for line in _statements(database, table).values()):
+                cursor.execute(statement)
+            if made:  # rows may have changed while nothing told of it
+                cursor.execute(f"DELETE FROM {_TABLE}")
+                cursor.execute(f"INSERT INTO {_TABLE} (stamp) VALUES (%s)", [uuid4().hex])
 
     return receive
 
 
-_TRIGGERS: Final = {
-    "postgresql": "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal",
-    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger'",
+def stamps_end(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
+    """Takes all triggers away, for a migration that takes the table away."""
+    if editor.connection.vendor == "postgresql":
+        editor.execute("DROP FUNCTION IF EXISTS pharmacy_renew_edition() CASCADE")
+        return
+    with editor.connection.cursor() as cursor:
+        for name in _names(cursor, "sqlite"):
+            cursor.execute(f"DROP TRIGGER {name}")
+
+
+_NAMES: Final = {
+    "postgresql": "SELECT tgname FROM pg_trigger WHERE tgname LIKE '%%_edition%%' AND tgenabled IN ('O', 'A')"
+    " AND pg_table_is_visible(tgrelid)",
+    "sqlite": "SELECT name FROM sqlite_master WHERE type = 'trigger' AND sql LIKE '%%INSERT INTO stores_edition%%'",
 }
 
 
-def _triggers(database: BaseDatabaseWrapper, table: str) -> Iterator[tuple[str, str]]:
-    """The triggers of a table by name, with the statements that make them."""
+def _names(cursor: CursorWrapper, vendor: str) -> set[str]:
+    """The names of the triggers that are there, and at work."""
+    cursor.execute(_NAMES[vendor], [])
+    return {name for (name,) in cursor.fetchall()}
+
+
+def _statements(database: BaseDatabaseWrapper, table: str) -> dict[str, str]:
+    """The triggers of a table by name, as statements that make them, or make them again."""
+    name = f"{table}_edition"
     if database.vendor == "postgresql":
-        name = f"{table}_edition"
-        yield (
-            name,
-            (
-                f"{_FUNCTION}; CREATE TRIGGER {name} AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} "
-                "FOR EACH STATEMENT EXECUTE FUNCTION pharmacy_renew_edition()"
-            ),
-        )
-        return
-    for verb in ("INSERT", "UPDATE", "DELETE"):
-        name = f"{table}_edition_{verb.lower()}"
-        yield (
-            name,
-            (
-                f"CREATE TRIGGER {name} AFTER {verb} ON {table} BEGIN DELETE FROM {_TABLE}; "
-                f"INSERT INTO {_TABLE} (stamp) VALUES (lower(hex(randomblob(16)))); END"
-            ),
-        )
+        return {
+            name: f"DROP TRIGGER IF EXISTS {name} ON {table}; "
+            f"CREATE TRIGGER {name} AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION pharmacy_renew_edition()"
+        }
+    return {
+        f"{name}_{verb.lower()}": f"CREATE TRIGGER IF NOT EXISTS {name}_{verb.lower()} AFTER {verb} ON {table} "
+        f"BEGIN DELETE FROM {_TABLE}; INSERT INTO {_TABLE} (stamp) VALUES (lower(hex(randomblob(16)))); END"
+        for verb in ("INSERT", "UPDATE", "DELETE")
+    }

@@ -7,6 +7,7 @@ from agent.claims import contradicts_prescription, counts_unproven, figures, is_
 
 def test_numbers_in_words_become_figures() -> None:
     assert figures("You have two refills, and one of them …") == "You have 2 refills, and one of them …"
+    assert figures("ſix, nıne, nİne") == "6, 9, 9"  # letters that match when case is ignored
     assert figures("נותרו שלושה ניפוקים, אחד פג") == "נותרו 3 ניפוקים, אחד פג"
     assert figures("Often weighty, tense: no number") == "Often weighty, tense: no number"
 

@@ -49,6 +49,11 @@ async def test_an_error_reaches_its_caller_and_the_thread_goes_on() -> None:
     assert await desk.begun.submit(lambda: 1) == 1
 
 
+async def test_an_iteration_that_ends_unasked_is_an_error_like_any_other() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        await asyncio.wait_for(Desk(2).begun.submit(lambda: next(iter(()))), 10)
+
+
 async def test_what_was_given_up_is_not_done() -> None:
     desk = Desk(2)
     gate, done = threading.Event(), []
