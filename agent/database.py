@@ -119,6 +119,7 @@ def when_free(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
 
 
 def _awaitable(function: Callable[P, R], line: Line) -> Callable[P, Awaitable[R]]:
+    # Context variables go along; what asgiref keeps by thread (an activated translation) does not.
     async def call(*args: P.args, **kwargs: P.kwargs) -> R:
         work = partial(function, *args, **kwargs)
         return await line.submit(partial(copy_context().run, _connected, work))
