@@ -5,19 +5,26 @@ The rows are the truth; `agent/hub.py` only tells open sockets that they have gr
 
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from agent.models import ChatSite, Conversation, Event, Run
 from agent.wording import Language, say
 from pharmacy_site.lib.errors import PharmacyError
-from pharmacy_site.lib.rows import Columns, rows_insert, stored
+from pharmacy_site.lib.rows import (
+    Columns,
+    Question,
+    asked,
+    changed_together,
+    insertion,
+    rows_insert,
+    stored,
+)
 from prescriptions.models import Patient
 
 
@@ -53,11 +60,18 @@ WHERE talk.id = %(id)s
 
 def conversation_get(conversation_id: UUID) -> Conversation:
     """The conversation with its patient and its site. Raises ConversationGone."""
-    with connection.cursor() as cursor:
-        cursor.execute(_GET, stored(Conversation, id=conversation_id))
-        row = cursor.fetchone()
-    if row is None:
+    return asked(conversation_question(conversation_id))
+
+
+def conversation_question(conversation_id: UUID) -> Question[Conversation]:
+    """The same, to be asked together with others."""
+    return Question(_GET, stored(Conversation, id=conversation_id), _conversation)
+
+
+def _conversation(rows: Sequence[tuple[Any, ...]]) -> Conversation:
+    if not rows:
         raise ConversationGone
+    row = rows[0]
     found = _TALK.instance(row[: len(_TALK)])
     if found.patient_id is not None:
         found.patient = _PATIENT.instance(row[len(_TALK) : -len(_SITE)])
@@ -82,13 +96,18 @@ def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conver
 _NEXT: Final = """UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = COALESCE(%(active_at)s, active_at),
     state = COALESCE(%(state)s, state), language = COALESCE(%(language)s, language)
 WHERE id = %(id)s
-RETURNING seq_head, language
+RETURNING seq_head
 """
-_SAID: Final = """UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = %(active_at)s,
+_OPENED: Final = (
+    "FROM agent_conversation WHERE id = %(id)s AND secret_hash = COALESCE(%(secret_hash)s, secret_hash)"
+)
+_SAID: Final = f"""UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = %(active_at)s,
     patient_id = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN patient_id END,
-    verified_at = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN verified_at END
-WHERE id = %(id)s AND secret_hash = COALESCE(%(secret_hash)s, secret_hash)
-RETURNING seq_head, language
+    verified_at = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN verified_at END,
+    latitude = CASE WHEN %(is_moved)s THEN %(latitude)s ELSE latitude END,
+    longitude = CASE WHEN %(is_moved)s THEN %(longitude)s ELSE longitude END
+{_OPENED.removeprefix("FROM agent_conversation ")}
+RETURNING seq_head
 """
 
 
@@ -110,62 +129,84 @@ def event_append(
     """
     changes = talk or {"state": None, "language": None}
     active_at = timezone.now() if used else None
-    seq, _ = _taken(_NEXT, stored(Conversation, id=conversation_id, active_at=active_at, **changes))
-    return _written(conversation_id, seq, type, payload, run)
-
-
-def message_append(
-    conversation_id: UUID, key: str | None, payload: Callable[[str], dict[str, Any]]
-) -> dict[str, Any]:
-    """The same for a customer's message, whose payload may depend on the conversation's language.
-
-    `key` is the hash of the secret that the caller holds. A proof of who asks that is older than 15 idle minutes, or 60
-    in all, is forgotten. Raises ConversationGone.
-    """
-    now = timezone.now()
-    idle, most = timedelta(seconds=settings.IDENTITY_IDLE), timedelta(seconds=settings.IDENTITY_MAX)
-    holds = {
-        "active_since": stored(Conversation, active_at=now - idle)["active_at"],
-        "verified_since": stored(Conversation, verified_at=now - most)["verified_at"],
-    }
-    own = stored(Conversation, id=conversation_id, secret_hash=key or None, active_at=now)
-    seq, language = _taken(_SAID, own | holds)
-    return _written(conversation_id, seq, "message.completed", payload(language), None)
-
-
-def _taken(statement: str, parameters: Mapping[str, Any]) -> tuple[int, str]:
-    """Takes a conversation's row for this transaction, and its next number; returns that and the language."""
-    with connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        row: tuple[int, str] | None = cursor.fetchone()
-    if row is None:
-        raise ConversationGone
-    return row
-
-
-def _written(
-    conversation_id: UUID, seq: int, type: str, payload: dict[str, Any], run: Run | None
-) -> dict[str, Any]:
+    taken = stored(Conversation, id=conversation_id, active_at=active_at, **changes)
+    seq = asked(Question(_NEXT, taken, _number))
     event = Event(conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run)
     rows_insert([event])
     return frame(event)
 
 
-_PAYLOAD = Columns(Event, "agent_event", "payload")
-_READ: Final = (
-    f"SELECT {_PAYLOAD.sql} FROM agent_event WHERE conversation_id = %(conversation)s AND seq = %(seq)s"
-)
+def message_append(
+    run: Run, key: str | None, payload: dict[str, Any], place: tuple[float | None, float | None] | None = None
+) -> int:
+    """Writes a customer's message and the run that is to answer it, both or neither; returns the message's number.
+
+    `key` is the hash of the secret that the caller holds; a `place` is the customer's from now on. A proof of who asks
+    that is older than 15 idle minutes, or 60 in all, is forgotten. Raises ConversationGone.
+    """
+    now = timezone.now()
+    idle, most = timedelta(seconds=settings.IDENTITY_IDLE), timedelta(seconds=settings.IDENTITY_MAX)
+    latitude, longitude = place or (None, None)
+    held = stored(Conversation, id=run.conversation_id, secret_hash=key or None)
+    changes = stored(Conversation, active_at=now, latitude=latitude, longitude=longitude) | {
+        "active_since": stored(Conversation, active_at=now - idle)["active_at"],
+        "verified_since": stored(Conversation, verified_at=now - most)["verified_at"],
+        "is_moved": place is not None,
+    }
+    event = Event(conversation_id=run.conversation_id, type="message.completed", payload=payload)
+    seq, *_ = changed_together(
+        Question(_SAID, held | changes, _number),
+        insertion(event, _OPENED, held, seq="seq_head"),
+        insertion(run, _OPENED, held, input_seq="seq_head"),
+    )
+    return int(seq)
 
 
-def event_payload(conversation_id: UUID, seq: int) -> dict[str, Any]:
-    """What a numbered event holds. Raises Event.DoesNotExist."""
-    with connection.cursor() as cursor:
-        cursor.execute(_READ, stored(Event, conversation=conversation_id, seq=seq))
-        row = cursor.fetchone()
-    if row is None:
-        raise Event.DoesNotExist
-    payload: dict[str, Any] = _PAYLOAD.values(row)[0]
-    return payload
+def _number(rows: Sequence[tuple[Any, ...]]) -> int:
+    """The number that a conversation's UPDATE took; with it the row is this transaction's."""
+    if not rows:
+        raise ConversationGone
+    return int(rows[0][0])
+
+
+_MESSAGE: Final = Columns(Event, "agent_event", "seq", "payload", "created_at")
+_MESSAGES: Final = f"""SELECT {_MESSAGE.sql} FROM agent_event
+WHERE conversation_id = %(conversation)s AND type = 'message.completed' AND seq <= %(seq)s
+ORDER BY seq DESC LIMIT %(most)s
+"""
+
+
+class Messages:
+    """The last messages of a conversation up to a number, as rows: they are only read where they are told."""
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        self._rows = rows
+
+    def payload(self, seq: int) -> dict[str, Any]:
+        """What the last of them holds, which must have this number. Raises Event.DoesNotExist."""
+        if not self._rows or self._rows[0][0] != seq:
+            raise Event.DoesNotExist
+        payload: dict[str, Any] = _MESSAGE.values(self._rows[0])[1]
+        return payload
+
+    def before(self, seq: int, proven_at: datetime | None) -> list[dict[str, Any]]:
+        """What those before a number hold, oldest first.
+
+        What was shown of a patient before the last proof of who asks is left out: it may be another patient's.
+        """
+        found = (_MESSAGE.values(row) for row in reversed(self._rows) if row[0] < seq)
+        return [
+            payload
+            for _, payload, said_at in found
+            if not payload.get("personal") or (proven_at and said_at >= proven_at)
+        ]
+
+
+def messages_question(conversation_id: UUID, seq: int, most: int) -> Question[Messages]:
+    """The last messages of a conversation up to a number, at most so many."""
+    return Question(
+        _MESSAGES, stored(Event, conversation=conversation_id, seq=seq) | {"most": most}, Messages
+    )
 
 
 def events_after(key: str, seq: int) -> list[dict[str, Any]]:

@@ -4,14 +4,16 @@ Within a conversation runs are answered one at a time, in order; the database's 
 what holds that, not a process's memory. `agent/runner.py` does the work.
 """
 
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django.conf import settings
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -24,7 +26,7 @@ from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
 from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
-from pharmacy_site.lib.rows import Columns, rows_insert, stored
+from pharmacy_site.lib.rows import Columns, Question, asked, asked_together, stored
 from pharmacy_site.lib.savepoint import savepoint
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
@@ -86,7 +88,7 @@ def message_accept(
 
     Secrets are read and masked here, before anything is stored. Raises RateLimited and ConversationGone.
     """
-    known = _rate_check(conversation_id, client_msg_id)
+    known, language = _rate_check(conversation_id, client_msg_id)
     if known is not None:
         return Accepted(known, duplicate=True)
     said = clean(text)
@@ -99,7 +101,7 @@ def message_accept(
         "role": "user",
         "client_msg_id": str(client_msg_id),
         "text": read.text,
-        "lang": language_of(read.text),
+        "lang": language_of(read.text) or language,
         "cards": [],
         "suggestions": [],
     }
@@ -108,17 +110,13 @@ def message_accept(
         client_msg_id=client_msg_id,
         input={"address": address_key(address), **({"code": tried.told()} if tried else {})},
     )
+    place = None if isinstance(location, Unchanged) else location or (None, None)
     try:
-        with transaction.atomic():
-            told = events.message_append(
-                conversation_id, key, lambda language: {**body, "lang": body["lang"] or language}
-            )
-            _location_keep(conversation_id, location)
+        with transaction.atomic() if tried else nullcontext():
+            seq = events.message_append(run, key, body, place)
             if tried:
                 _code_record(events.conversation_get(conversation_id), tried)
-            run.input_seq = told["seq"]
-            rows_insert([run])
-            return Accepted(run.input_seq, duplicate=False)
+            return Accepted(seq, duplicate=False)
     except IntegrityError:
         # The same message on another socket was first.
         first = Run.objects.get(conversation_id=conversation_id, client_msg_id=client_msg_id)
@@ -207,14 +205,6 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
             handoff_tell(conversation, opened)
 
 
-def _location_keep(conversation_id: UUID, location: Location | Unchanged | None) -> None:
-    """Where the customer is; None is a place that is no longer shared."""
-    if isinstance(location, Unchanged):
-        return
-    latitude, longitude = location or (None, None)
-    Conversation.objects.filter(pk=conversation_id).update(latitude=latitude, longitude=longitude)
-
-
 def address_key(address: str) -> str:
     """A client's address as rows keep it: equal for equal addresses, readable by nobody."""
     return salted_hmac("chat.address", address).hexdigest()[:32]
@@ -234,6 +224,7 @@ def handoff_tell(conversation: Conversation, opened: Handoff, run: Run | None = 
 
 
 _SENT: Final = """SELECT MAX(CASE WHEN client_msg_id = %(client_msg_id)s THEN input_seq END),
+    (SELECT language FROM agent_conversation WHERE id = %(conversation)s),
     COUNT(CASE WHEN kind <> %(kind)s AND created_at > %(day)s THEN 1 END),
     COUNT(CASE WHEN kind <> %(kind)s AND created_at > %(minute)s THEN 1 END)
 FROM agent_run
@@ -241,34 +232,35 @@ WHERE conversation_id = %(conversation)s AND (created_at > %(day)s OR client_msg
 """
 
 
-def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> int | None:
-    """Raises RateLimited, unless this message was accepted before: then it returns its number. One query."""
+def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> tuple[int | None, str]:
+    """Raises RateLimited, unless this message was accepted before: then it returns its number. One query.
+
+    The conversation's language comes with it.
+    """
     now = timezone.now()
     since = {
         "day": stored(Run, created_at=now - timedelta(days=1))["created_at"],
         "minute": stored(Run, created_at=now - timedelta(minutes=1))["created_at"],
     }
-    asked = stored(Run, conversation=conversation_id, client_msg_id=client_msg_id, kind=Run.Kind.RESUME)
-    with connection.cursor() as cursor:
-        cursor.execute(_SENT, asked | since)
-        known, of_day, of_minute = cursor.fetchone()
-    if known is not None:
-        return int(known)
-    if of_minute >= settings.CHAT_MESSAGES_PER_MINUTE:
+    of = stored(Run, conversation=conversation_id, client_msg_id=client_msg_id, kind=Run.Kind.RESUME)
+    known, language, of_day, of_minute = asked(Question(_SENT, of | since, lambda rows: rows[0]))
+    if known is None and of_minute >= settings.CHAT_MESSAGES_PER_MINUTE:
         raise RateLimited(60)
-    if of_day >= settings.CHAT_MESSAGES_PER_DAY:
+    if known is None and of_day >= settings.CHAT_MESSAGES_PER_DAY:
         raise RateLimited(3600)
-    return None
+    return known, language
 
 
 _RUN = Columns(Run, "agent_run")
-_UNFINISHED: Final = f"""SELECT {_RUN.sql} FROM agent_run
-WHERE conversation_id = %(conversation)s AND state IN ('pending', 'running')
-ORDER BY input_seq, created_at
-"""
-_BEGIN: Final = """UPDATE agent_run SET state = 'running', attempts = attempts + 1, progress = '{}',
+# The first of those that are open, or none. It may have changed since the inner SELECT saw it: so its state is asked again.
+_BEGIN: Final = f"""UPDATE agent_run SET state = 'running', attempts = attempts + 1, progress = '{{}}',
     lease_owner = %(lease_owner)s, lease_until = %(lease_until)s
-WHERE id = %(id)s AND state = %(state)s AND attempts = %(attempts)s
+WHERE id = (
+        SELECT id FROM agent_run WHERE conversation_id = %(conversation)s AND state IN ('pending', 'running')
+        ORDER BY input_seq, created_at LIMIT 1
+    )
+    AND (state = 'pending' OR (state = 'running' AND (lease_until IS NULL OR lease_until < %(now)s)))
+RETURNING {_RUN.sql}
 """
 
 
@@ -278,37 +270,27 @@ def run_claim(conversation_id: UUID) -> Run | None:
     A run whose lease has ended is free again: what its first process still says no longer counts. The run comes with its
     conversation, its patient and its site. Raises ConversationGone.
     """
-    now = timezone.now()
-    for run in _unfinished(conversation_id):
-        if run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= now:
-            return None
-        if run.attempts >= settings.CHAT_ATTEMPTS:
-            run_fail(run, "internal")  # it may be what ends the processes
-            continue
-        owner, until = own_name(), now + timedelta(seconds=settings.CHAT_LEASE)
-        seen = stored(Run, id=run.pk, state=run.state, attempts=run.attempts)
+    while True:
+        now = timezone.now()
+        until = now + timedelta(seconds=settings.CHAT_LEASE)
+        given = stored(Run, conversation=conversation_id, lease_owner=own_name(), lease_until=until)
+        begin = Question(_BEGIN, given | {"now": stored(Run, lease_until=now)["lease_until"]}, _begun)
         try:
-            with savepoint(), connection.cursor() as cursor:
-                cursor.execute(_BEGIN, seen | stored(Run, lease_owner=owner, lease_until=until))
-                if not cursor.rowcount:
-                    return None  # another process was faster
-        except (
-            IntegrityError
-        ):  # another run of this conversation has just begun; its process takes this one next
+            with savepoint():
+                # The conversation after the run: the one before may just have ended, and changed it.
+                run, conversation = asked_together(begin, events.conversation_question(conversation_id))
+        except IntegrityError:  # another one has just begun; its process takes this one next
             return None
-        run.state, run.attempts, run.progress = Run.State.RUNNING, run.attempts + 1, {}
-        run.lease_owner, run.lease_until = owner, until
-        # Only now: the run before this one may have ended, and changed it, since the rows were read.
-        run.conversation = events.conversation_get(conversation_id)
-        return run
-    return None
+        if run is None:
+            return None
+        run.conversation = conversation
+        if run.attempts <= settings.CHAT_ATTEMPTS:
+            return cast(Run, run)
+        run_fail(run, "internal")  # it may be what ends the processes
 
 
-def _unfinished(conversation_id: UUID) -> list[Run]:
-    """A conversation's runs that wait or are at work, in the order of their answers."""
-    with connection.cursor() as cursor:
-        cursor.execute(_UNFINISHED, stored(Run, conversation=conversation_id))
-        return [_RUN.instance(row) for row in cursor.fetchall()]
+def _begun(rows: Sequence[tuple[Any, ...]]) -> Run | None:
+    return _RUN.instance(rows[0]) if rows else None
 
 
 def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
@@ -366,6 +348,7 @@ _DONE: Final = """UPDATE agent_run SET state = 'done', progress = '{}', lease_un
     answer_seq = %(answer_seq)s, model = %(model)s, prompt = %(prompt)s, fallback = %(fallback)s,
     tokens_in = tokens_in + %(tokens_in)s, tokens_out = tokens_out + %(tokens_out)s, cost = cost + %(cost)s
 WHERE id = %(id)s AND state = 'running' AND attempts = %(attempts)s
+RETURNING id
 """
 
 
@@ -373,9 +356,7 @@ def run_done(run: Run, answer_seq: int, model: str, account: Account) -> bool:
     """Ends a run with its answer and what that took; False when it is no longer this process's."""
     now = timezone.now()
     done = stored(Run, id=run.pk, attempts=run.attempts, finished_at=now, answer_seq=answer_seq, model=model)
-    with connection.cursor() as cursor:
-        cursor.execute(_DONE, done | stored(Run, **spent(account)))
-        return bool(cursor.rowcount)
+    return asked(Question(_DONE, done | stored(Run, **spent(account)), bool))
 
 
 def _as_seen(run: Run) -> QuerySet[Run]:

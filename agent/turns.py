@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,17 +13,19 @@ from django.utils import timezone
 from agent import events
 from agent.grounding import numbers_of
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
+from agent.llm.budget import spent_question
 from agent.models import Conversation, Run, ToolCall
 from agent.runs import run_done
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import tool_get, toolcall_row
 from agent.wording import tool_label
-from pharmacy_site.lib.rows import rows_insert
+from pharmacy_site.lib.rows import asked_together, rows_insert
 from pharmacy_site.lib.text import language_of
 from prescriptions import identity
 from prescriptions.models import Handoff, Patient
 from stores.geo import Point
 
+EARLIER_TURNS = 12  # how far back a language model is told what was said
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
 
 
@@ -56,11 +59,13 @@ def work_load(run: Run) -> Work:
     """Reads what else answering a claimed run needs."""
     conversation = run.conversation
     patient = verified_patient(conversation)
-    text = ""
-    if run.kind == Run.Kind.MESSAGE:
-        text = events.event_payload(conversation.pk, run.input_seq)["text"]
+    messages, challenge, tokens_spent = asked_together(
+        events.messages_question(conversation.pk, run.input_seq, 2 * EARLIER_TURNS + 1),
+        identity.challenge_question(conversation.pk),
+        spent_question(conversation.pk),
+    )
+    text = messages.payload(run.input_seq)["text"] if run.kind == Run.Kind.MESSAGE else ""
     kept: Language = "he" if conversation.language == "he" else "en"
-    waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation.pk) is not None
     turn = Turn(
         text=text,
         language=language_of(text) or kept,
@@ -68,10 +73,11 @@ def work_load(run: Run) -> Work:
         now=timezone.localtime(),
         conversation_language=kept,
         conversation_id=conversation.pk,
-        input_seq=run.input_seq,
+        earlier=partial(messages.before, run.input_seq, conversation.verified_at),
+        tokens_spent=tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
-        challenge_open=waits,
+        challenge_open=settings.CHAT_IDENTITY == "otp" and challenge is not None,
         code=run.input.get("code", {}),
         location=(conversation.latitude, conversation.longitude)
         if conversation.latitude is not None and conversation.longitude is not None

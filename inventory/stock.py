@@ -11,14 +11,13 @@ from math import cos, pi, radians, sin
 from typing import Final
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import Exists, F, FloatField, OuterRef, QuerySet, Sum, Value
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Cos, Sin
 from django.utils import timezone
 
 from inventory.models import Medication, StockLevel
-from pharmacy_site.lib.rows import Columns
+from pharmacy_site.lib.rows import Columns, Question, asked
 from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km
 from stores.models import Store
 from stores.selectors import stores_by_id
@@ -117,9 +116,8 @@ WHERE level.medication_id = %(medication)s AND level.quantity > 0 LIMIT %(most)s
 
 def _stocked(medication: Medication) -> list[StockLevel]:
     """Where there is some of it, in any kind of store; one more than are few when there are many."""
-    with connection.cursor() as cursor:
-        cursor.execute(_STOCKED, {"medication": medication.pk, "most": FEW_STORES + 1})
-        return [_LEVEL.instance(row) for row in cursor.fetchall()]
+    given = {"medication": medication.pk, "most": FEW_STORES + 1}
+    return asked(Question(_STOCKED, given, lambda rows: [_LEVEL.instance(row) for row in rows]))
 
 
 def _reference_point() -> Point | None:

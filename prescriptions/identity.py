@@ -16,12 +16,12 @@ from typing import Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F, IntegerField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from pharmacy_site.lib.rows import Columns, stored
+from pharmacy_site.lib.rows import Columns, Question, asked, stored
 from prescriptions import selectors
 from prescriptions.audit import audit_lock, audit_record
 from prescriptions.contacts import contact_parse
@@ -44,6 +44,7 @@ __all__ = [
     "OpenChallenge",
     "challenge_answer",
     "challenge_open",
+    "challenge_question",
     "challenge_start",
     "failed_verifications",
     "identifier_accept",
@@ -169,12 +170,15 @@ WHERE conversation_id = %(conversation_id)s AND state = 'open' AND expires_at > 
 
 def challenge_open(conversation_id: UUID) -> OpenChallenge | None:
     """Return the code this conversation waits for, or None; a code past its time is not waited for."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            _WAITED_FOR, stored(Challenge, conversation_id=conversation_id, expires_at=timezone.now())
-        )
-        row = cursor.fetchone()
-    return None if row is None else OpenChallenge(*_TRIES.values(row))
+    return asked(challenge_question(conversation_id))
+
+
+def challenge_question(conversation_id: UUID) -> Question[OpenChallenge | None]:
+    """Return the same, to be asked together with others."""
+    waited_for = stored(Challenge, conversation_id=conversation_id, expires_at=timezone.now())
+    return Question(
+        _WAITED_FOR, waited_for, lambda rows: OpenChallenge(*_TRIES.values(rows[0])) if rows else None
+    )
 
 
 def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patient:

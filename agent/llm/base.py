@@ -4,7 +4,7 @@ The offline model is one implementation. A model holds no authority: it never se
 a call about a patient is compared with the server's record of the conversation.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -50,7 +50,8 @@ class Turn:
 
     `text` is the message with secrets masked and without the parts that policy refused (`refused` tells which rule).
     `state` is what the conversation is about so far; `identifier` is set while the customer's identity is proven, and
-    `personal` holds that patient's values by kind, which leave the house only as placeholders.
+    `personal` holds that patient's values by kind, which leave the house only as placeholders. `earlier` tells what the
+    messages of the last turns hold, oldest first, and `tokens_spent` what the conversation has cost so far.
     """
 
     text: str
@@ -71,7 +72,8 @@ class Turn:
     patient_id: str | None = None
     conversation_language: Language = "en"
     conversation_id: UUID | None = None
-    input_seq: int = 0
+    earlier: Callable[[], Sequence[Mapping[str, Any]]] = tuple
+    tokens_spent: int = 0
     personal: Mapping[str, Sequence[str]] = field(default_factory=dict)
     account: Account = field(default_factory=Account, compare=False)
     memo: dict[str, Any] = field(default_factory=dict, compare=False)  # a model's own notes within one turn

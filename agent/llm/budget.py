@@ -8,58 +8,61 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
 from django.db.models import F, Sum
 from django.utils import timezone
 
 from agent.llm.base import Account, ModelUnavailable
 from agent.models import Run
-from pharmacy_site.lib.rows import stored
+from pharmacy_site.lib.rows import Question, stored
 
 log = logging.getLogger(__name__)
 DAY_READ_SECONDS: Final = 15.0
-_SPENT: Final = F("tokens_in") + F("tokens_out")
 _SPENT_IN: Final = (
     "SELECT SUM(tokens_in + tokens_out) FROM agent_run WHERE conversation_id = %(conversation)s"
 )
 
 
-def budget_check(conversation_id: UUID) -> None:
+def spent_question(conversation_id: UUID) -> Question[int]:
+    """The tokens that a conversation has used."""
+    return Question(_SPENT_IN, stored(Run, conversation=conversation_id), lambda rows: int(rows[0][0] or 0))
+
+
+def budget_check(spent_in_conversation: int) -> None:
     """Raises ModelUnavailable when the conversation, or the whole site in the last 24 hours, has used up its tokens."""
-    with connection.cursor() as cursor:
-        cursor.execute(_SPENT_IN, stored(Run, conversation=conversation_id))
-        own = cursor.fetchone()[0]
-    if (own or 0) >= settings.OPENAI_TOKENS_PER_CONVERSATION:
+    if spent_in_conversation >= settings.OPENAI_TOKENS_PER_CONVERSATION:
         _refuse("conversation", "of this conversation are used up")
-    tokens, cost = _day.spent()
+    tokens, cost = day.spent
     if tokens >= settings.OPENAI_TOKENS_PER_DAY:
         _refuse("day", "of the last 24 hours are used up")
     if settings.OPENAI_COST_PER_DAY and cost >= settings.OPENAI_COST_PER_DAY:
         _refuse("cost", "of the last 24 hours cost what a day may cost")
 
 
-class _Day:
+class Day:
     """The whole site's last 24 hours, read at most every few seconds: the rows of a day are many."""
 
     def __init__(self) -> None:
-        self._read_at = float("-inf")
-        self._spent: tuple[int, Decimal] = (0, Decimal(0))
-
-    def spent(self) -> tuple[int, Decimal]:
-        """Tokens and cost."""
-        if time.monotonic() - self._read_at > DAY_READ_SECONDS:
-            rows = Run.objects.filter(created_at__gt=timezone.now() - timedelta(days=1), tokens_in__gt=0)
-            used = rows.aggregate(tokens=Sum(_SPENT), cost=Sum("cost"))
-            self._spent = (used["tokens"] or 0, used["cost"] or Decimal(0))
-            self._read_at = time.monotonic()
-        return self._spent
+        self.forget()
 
     def forget(self) -> None:
-        """Reads anew at the next look."""
+        """Nothing is known: it is read anew."""
         self._read_at = float("-inf")
+        self.spent = (0, Decimal(0))  # tokens and cost
+
+    @property
+    def is_old(self) -> bool:
+        """Whether it is to be read before it counts."""
+        return time.monotonic() - self._read_at > DAY_READ_SECONDS
+
+    def read(self) -> None:
+        """Reads it."""
+        rows = Run.objects.filter(created_at__gt=timezone.now() - timedelta(days=1), tokens_in__gt=0)
+        used = rows.aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")), cost=Sum("cost"))
+        self.spent = (used["tokens"] or 0, used["cost"] or Decimal(0))
+        self._read_at = time.monotonic()
 
 
-_day = _Day()
+day = Day()
 
 
 def spent(account: Account) -> dict[str, Any]:

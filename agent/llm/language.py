@@ -10,9 +10,8 @@ from typing import Any, Final
 from django.conf import settings
 
 from agent.database import in_database
-from agent.llm import prompt
+from agent.llm import budget, prompt
 from agent.llm.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
-from agent.llm.budget import budget_check
 from agent.llm.functions import Procedure, functions_for, procedure_of, steps_of, with_identifiers
 from agent.llm.openai import Call, ChatCompletions, Usage
 from agent.llm.placeholders import Placeholders
@@ -47,7 +46,7 @@ class LanguageModel:
         """Steps, an answer that was heard whole, or a procedure of ours. Raises ModelUnavailable and Withheld."""
         dialogue: _Dialogue | None = turn.memo.get("dialogue")
         if dialogue is None:
-            dialogue = turn.memo["dialogue"] = await in_database(_opened)(turn, language)
+            dialogue = turn.memo["dialogue"] = await _opened(turn, language)
             dialogue.until = asyncio.get_running_loop().time() + self._seconds
             turn.account.prompt = prompt.version()
         _tell_results(dialogue, turn)
@@ -117,12 +116,12 @@ class _Text:
             await self._hear(shown)
 
 
-def _opened(turn: Turn, language: Language) -> _Dialogue:
-    """The beginning of a turn's exchange; reads the budget and the last messages. Raises ModelUnavailable."""
-    if turn.conversation_id is None:
-        raise ModelUnavailable("no_conversation")
-    budget_check(turn.conversation_id)
-    said_before = prompt.earlier(turn.conversation_id, turn.input_seq)
+async def _opened(turn: Turn, language: Language) -> _Dialogue:
+    """The beginning of a turn's exchange, within the budget. Raises ModelUnavailable."""
+    if budget.day.is_old:
+        await in_database(budget.day.read)()
+    budget.budget_check(turn.tokens_spent)
+    said_before = turn.earlier()
     turn.account.personal = bool(turn.identifier) and any(payload.get("personal") for payload in said_before)
     hidden = Placeholders(turn.personal)
     return _Dialogue(hidden, language, prompt.messages_of(turn, said_before, hidden, language))

@@ -9,19 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
-
-from django.db import connection
 
 from agent import prompts
 from agent.disclosure import told_of
 from agent.llm.base import StepResult, Turn
 from agent.llm.placeholders import Placeholders
-from agent.models import Conversation, Event
-from pharmacy_site.lib.rows import Columns, stored
 from pharmacy_site.lib.text import words
 
-TURNS: Final = 12
 LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about
 LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
 _RECITED: Final = 8  # words in a row that no answer has by chance
@@ -57,30 +51,6 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
 def recites(text: str) -> bool:
     """Whether a text repeats the rules word by word."""
     return not _told_in_rules().isdisjoint(_runs(text))
-
-
-_SAID, _PROVEN = Columns(Event, "said", "payload", "created_at"), Columns(Conversation, "talk", "verified_at")
-_EARLIER: Final = f"""SELECT {_SAID.sql}, {_PROVEN.sql}
-FROM agent_event said JOIN agent_conversation talk ON talk.id = said.conversation_id
-WHERE said.conversation_id = %(conversation)s AND said.type = 'message.completed' AND said.seq < %(seq)s
-ORDER BY said.seq DESC LIMIT {2 * TURNS}
-"""
-
-
-def earlier(conversation_id: UUID, before: int) -> list[dict[str, Any]]:
-    """The payloads of the last turns' messages before an event, oldest first.
-
-    What was shown of a patient before the last proof of who asks is left out: it may be another patient's.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute(_EARLIER, stored(Event, conversation=conversation_id, seq=before))
-        rows = cursor.fetchall()
-    found = ((*_SAID.values(row[:2]), *_PROVEN.values(row[2:])) for row in rows)
-    return [
-        payload
-        for payload, said_at, proven_at in found
-        if not payload.get("personal") or (proven_at and said_at >= proven_at)
-    ][::-1]
 
 
 def messages_of(

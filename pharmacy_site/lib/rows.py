@@ -1,17 +1,22 @@
 """Statements that every turn makes, written out: the ORM takes several times longer for one row than its database.
 
-What a column holds is still said by the model's fields alone, so the same statement serves both databases. Nothing here
-sends a model's signals.
+What a column holds is still said by the model's fields alone, so the same statement serves both databases; PostgreSQL
+takes several in one exchange. Nothing here sends a model's signals.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-from django.db import connection
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
 from django.db.models import AutoField, Field, Model
 
+from pharmacy_site.lib.savepoint import savepoint
+
 M = TypeVar("M", bound=Model)
+V = TypeVar("V")
 
 
 class Columns(Generic[M]):
@@ -61,20 +66,83 @@ def stored(model: type[Model], /, **values: Any) -> dict[str, Any]:
     return {name: field(name).get_db_prep_save(value, connection) for name, value in values.items()}
 
 
+@dataclass(frozen=True)
+class Question(Generic[V]):
+    """A statement, and what the rows mean that it gives: `read` gets them all."""
+
+    statement: str
+    parameters: Mapping[str, Any]
+    read: Callable[[list[tuple[Any, ...]]], V]
+
+
+def asked(question: Question[V]) -> V:
+    """Return the answer."""
+    with connection.cursor() as cursor:
+        cursor.execute(question.statement, question.parameters)
+        return question.read(_rows(cursor))
+
+
+def asked_together(*questions: Question[Any]) -> list[Any]:
+    """Return the answers, in their order; in one exchange where the database takes several statements: each is a wait."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("; ".join(cursor.mogrify(one.statement, one.parameters) for one in questions))
+            found = [_rows(cursor)]
+            while cursor.nextset():
+                found.append(_rows(cursor))
+        else:
+            found = []
+            for question in questions:
+                cursor.execute(question.statement, question.parameters)
+                found.append(_rows(cursor))
+    return [question.read(rows) for question, rows in zip(questions, found, strict=True)]
+
+
+def changed_together(*questions: Question[Any]) -> list[Any]:
+    """The same for changes: all are made, or none. Each sees what those before it changed."""
+    # PostgreSQL makes one transaction of an exchange; to begin and to end one would be two exchanges more.
+    with savepoint() if connection.vendor == "postgresql" else transaction.atomic():
+        return asked_together(*questions)
+
+
+def _rows(cursor: CursorWrapper) -> list[tuple[Any, ...]]:
+    return cursor.fetchall() if cursor.description else []
+
+
+def insertion(row: Model, source: str, given: Mapping[str, Any], **computed: str) -> Question[None]:
+    """The INSERT of a new row for each row of `source` (a FROM and on, with the parameters `given`).
+
+    The fields in `computed` are expressions of the source, all others are the row's own. It is not told any of them.
+    """
+    fields = _written(row)
+    expressions = [computed.get(field.name, f"%(new_{field.name})s") for field in fields]
+    values = {f"new_{field.name}": value for field, value in zip(fields, _values(row, fields), strict=True)}
+    statement = f"INSERT INTO {_into(row, fields)} SELECT {', '.join(expressions)} {source}"
+    return Question(statement, values | dict(given), lambda rows: None)
+
+
 def rows_insert(rows: Sequence[Model]) -> None:
     """Inserts new rows of one model in one statement. They are not told the keys that the database gives them."""
     if not rows:
         return
-    meta = rows[0]._meta
-    fields: list[Field[Any, Any]] = [
-        field for field in meta.concrete_fields if not isinstance(field, AutoField)
-    ]
-    columns = ", ".join(f'"{field.column}"' for field in fields)
+    fields = _written(rows[0])
     line = f"({', '.join(['%s'] * len(fields))})"
-    values = [
-        field.get_db_prep_save(field.pre_save(row, add=True), connection) for row in rows for field in fields
-    ]
     with connection.cursor() as cursor:
         cursor.execute(
-            f"INSERT INTO {meta.db_table} ({columns}) VALUES {', '.join([line] * len(rows))}", values
+            f"INSERT INTO {_into(rows[0], fields)} VALUES {', '.join([line] * len(rows))}",
+            [value for row in rows for value in _values(row, fields)],
         )
+
+
+def _written(row: Model) -> list[Field[Any, Any]]:
+    """The columns that a new row brings; a counted key is the database's."""
+    return [field for field in row._meta.concrete_fields if not isinstance(field, AutoField)]
+
+
+def _values(row: Model, fields: Sequence[Field[Any, Any]]) -> list[Any]:
+    return [field.get_db_prep_save(field.pre_save(row, add=True), connection) for field in fields]
+
+
+def _into(row: Model, fields: Sequence[Field[Any, Any]]) -> str:
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    return f"{row._meta.db_table} ({columns})"

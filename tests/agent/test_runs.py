@@ -50,16 +50,18 @@ def test_the_limits_count_per_conversation(conversation: Conversation, settings:
     assert Event.objects.filter(conversation=conversation).count() == 3
 
 
-def test_a_message_takes_few_statements(conversation: Conversation) -> None:
-    def statements(act: Callable[[], Any]) -> int:
+def test_a_message_takes_few_exchanges(conversation: Conversation) -> None:
+    def exchanges(act: Callable[[], Any]) -> int:
         with CaptureQueriesContext(connection) as queries:
             act()
         return len([query for query in queries if "SAVEPOINT" not in query["sql"]])
 
-    assert statements(lambda: accept(conversation, "Do you have Advil?")) == 4
-    assert statements(lambda: accept(conversation, "123456")) == 5  # is a code waited for?
-    assert statements(lambda: runs.run_claim(conversation.pk)) == 3
-    assert statements(lambda: runs.run_claim(conversation.pk)) == 1
+    together = connection.vendor == "postgresql"  # else each statement counts
+    assert exchanges(lambda: accept(conversation, "Do you have Advil?")) == (2 if together else 4)
+    # Is a code waited for?
+    assert exchanges(lambda: accept(conversation, "123456")) == (3 if together else 5)
+    assert exchanges(lambda: runs.run_claim(conversation.pk)) == (1 if together else 2)
+    assert exchanges(lambda: runs.run_claim(conversation.pk)) == (1 if together else 2)
 
 
 def test_only_one_run_of_a_conversation_is_at_work(conversation: Conversation) -> None:

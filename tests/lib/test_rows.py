@@ -11,11 +11,10 @@ from django.db.models import Model
 from django.utils import timezone
 
 from agent import events
-from agent.llm import prompt
 from agent.llm.base import Account
 from agent.models import ChatSite, Conversation, Event, Run, ToolCall
 from agent.runs import run_claim, run_done
-from pharmacy_site.lib.rows import rows_insert
+from pharmacy_site.lib.rows import asked, rows_insert
 from prescriptions.models import Patient
 
 NESTED = {
@@ -100,8 +99,9 @@ def test_a_runs_row_from_its_claim_to_its_end(conversation: Conversation) -> Non
 
 def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: Conversation) -> None:
     shown = events.event_append(conversation_id=conversation.pk, type="message.completed", payload=NESTED)
-    assert events.event_payload(conversation.pk, shown["seq"]) == NESTED
-    assert prompt.earlier(conversation.pk, shown["seq"] + 1) == [NESTED]
+    messages = asked(events.messages_question(conversation.pk, shown["seq"], 3))
+    assert messages.payload(shown["seq"]) == NESTED and messages.before(shown["seq"], None) == []
+    assert messages.before(shown["seq"] + 1, None) == [NESTED]
     assert held(events.conversation_get(conversation.pk), "seq_head", "active_at") == held(
         conversation, "seq_head", "active_at"
     )
@@ -113,15 +113,29 @@ def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: C
     assert (found.state, found.language, found.seq_head) == ({}, "en", told["seq"])
     assert [frame["seq"] for frame in events.events_after(conversation.secret_hash, 0)] == [1, 2]
     with pytest.raises(Event.DoesNotExist):
-        events.event_payload(conversation.pk, 3)
+        asked(events.messages_question(conversation.pk, 3, 3)).payload(3)
 
 
 def test_a_message_needs_the_secret_that_opens_its_conversation(conversation: Conversation) -> None:
     with pytest.raises(events.ConversationGone):
-        events.message_append(conversation.pk, "another", lambda language: {})
+        events.message_append(Run(conversation=conversation), "another", {})
     with pytest.raises(events.ConversationGone):
-        events.message_append(uuid4(), None, lambda language: {})
-    told = events.message_append(
-        conversation.pk, conversation.secret_hash, lambda language: {"lang": language}
-    )
-    assert (told["seq"], told["lang"]) == (1, "he")
+        events.message_append(Run(conversation_id=uuid4()), None, {})
+    assert not Event.objects.exists() and not Run.objects.exists()
+    own = Run(conversation=conversation, client_msg_id=uuid4(), input=NESTED)
+    assert events.message_append(own, conversation.secret_hash, NESTED, (32.5, 34.9)) == 1
+    [frame] = events.events_after(conversation.secret_hash, 0)
+    assert (frame["seq"], frame["text"], frame["cards"]) == (1, NESTED["text"], NESTED["cards"])
+    stored = Run.objects.get()
+    assert held(stored, "input_seq") == held(own, "input_seq") and stored.input_seq == 1
+    found = events.conversation_get(conversation.pk)
+    assert (found.latitude, found.longitude, found.seq_head) == (32.5, 34.9, 1)
+
+
+def test_a_message_that_breaks_a_constraint_leaves_nothing(conversation: Conversation) -> None:
+    once = {"conversation": conversation, "client_msg_id": uuid4()}
+    events.message_append(Run(**once), None, NESTED, (None, None))
+    with pytest.raises(IntegrityError):
+        events.message_append(Run(**once), None, NESTED)
+    found = events.conversation_get(conversation.pk)
+    assert (Event.objects.count(), Run.objects.count(), found.seq_head, found.latitude) == (1, 1, 1, None)

@@ -15,7 +15,7 @@ def model(scripted_model: ScriptedModel, settings: Any, demo_committed: None) ->
     settings.OPENAI_MODEL = MODEL
     settings.OPENAI_FIRST_TOKEN_TIMEOUT, settings.OPENAI_TIMEOUT = 8.0, 20.0
     chosen.breaker.cache_clear()
-    budget._day.forget()
+    budget.day.forget()
     yield scripted_model
 
 

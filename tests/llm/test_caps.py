@@ -83,7 +83,7 @@ def _logged(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def _fresh() -> None:
-    budget._day.forget()
+    budget.day.forget()
     budget._told.clear()
 
 
