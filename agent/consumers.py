@@ -270,9 +270,7 @@ _HANDLERS: dict[str, Callable[[ChatConsumer, Frame], Awaitable[None]]] = {
 
 def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None, list[Frame]]:
     """What a client that saw `last` has not seen, the run that is at work or comes next, and the ratings given."""
-    missed = events.events_after(conversation.secret_hash, last)
-    if not conversation.is_proven:
-        missed = events.veiled(missed)
+    missed = events.events_shown(conversation, last)
     rated = conversation.feedback.order_by("seq").values_list("seq", "rating")
     ratings = [{"seq": seq, "rating": rating} for seq, rating in rated]
     unfinished = Run.objects.filter(

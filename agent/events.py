@@ -6,7 +6,7 @@ The rows are the truth; `agent/hub.py` only tells open sockets that they have gr
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -117,6 +117,7 @@ def event_append(
     type: str,
     payload: dict[str, Any],
     run: Run | None = None,
+    patient: Patient | None = None,
     used: bool = True,
     talk: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -124,14 +125,16 @@ def event_append(
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
     What is nobody's doing (`used` is false) keeps no proof of identity alive. An answer comes with what the `talk` is
-    now about and in: the conversation's `state` and `language`. Raises ConversationGone when the conversation was
-    deleted meanwhile.
+    now about and in: the conversation's `state` and `language`. `patient` is who was proven to ask. Raises
+    ConversationGone when the conversation was deleted meanwhile.
     """
     changes = talk or {"state": None, "language": None}
     active_at = timezone.now() if used else None
     taken = stored(Conversation, id=conversation_id, active_at=active_at, **changes)
     seq = asked(Question(_NEXT, taken, _number))
-    event = Event(conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run)
+    event = Event(
+        conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run, patient=patient
+    )
     rows_insert([event])
     return frame(event)
 
@@ -156,7 +159,7 @@ def message_append(
     event = Event(conversation_id=run.conversation_id, type="message.completed", payload=payload)
     seq, *_ = changed_together(
         Question(_SAID, held | changes, _number),
-        insertion(event, _OPENED, held, seq="seq_head"),
+        insertion(event, _OPENED, held, seq="seq_head", patient="patient_id"),
         insertion(run, _OPENED, held, input_seq="seq_head"),
     )
     return int(seq)
@@ -169,7 +172,7 @@ def _number(rows: Sequence[tuple[Any, ...]]) -> int:
     return int(rows[0][0])
 
 
-_MESSAGE: Final = Columns(Event, "agent_event", "seq", "payload", "created_at")
+_MESSAGE: Final = Columns(Event, "agent_event", "seq", "payload", "patient")
 _MESSAGES: Final = f"""SELECT {_MESSAGE.sql} FROM agent_event
 WHERE conversation_id = %(conversation)s AND type = 'message.completed' AND seq <= %(seq)s
 ORDER BY seq DESC LIMIT %(most)s
@@ -189,16 +192,13 @@ class Messages:
         payload: dict[str, Any] = _MESSAGE.values(self._rows[0])[1]
         return payload
 
-    def before(self, seq: int, proven_at: datetime | None) -> list[dict[str, Any]]:
-        """What those before a number hold, oldest first.
-
-        What was shown of a patient before the last proof of who asks is left out: it may be another patient's.
-        """
+    def before(self, seq: int, patient_id: int | None) -> list[dict[str, Any]]:
+        """What those before a number hold, oldest first: nobody's, and those of the patient who asks now."""
         found = (_MESSAGE.values(row) for row in reversed(self._rows) if row[0] < seq)
         return [
             payload
-            for _, payload, said_at in found
-            if not payload.get("personal") or (proven_at and said_at >= proven_at)
+            for _, payload, owner in found
+            if (owner is None and not payload.get("personal")) or (owner is not None and owner == patient_id)
         ]
 
 
@@ -215,18 +215,31 @@ def events_after(key: str, seq: int) -> list[dict[str, Any]]:
     return [frame(event) for event in rows]
 
 
-def veiled(frames: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same events for somebody who has not (or no longer) proved who they are: what is a patient's is left out."""
-    return [_veiled(frame) for frame in frames]
+def events_shown(conversation: Conversation, seq: int) -> list[dict[str, Any]]:
+    """The same for somebody who comes back. A patient's data are left out, unless it is proven that the patient is back.
+
+    For another patient all is left out that was said while it was proven who asked, the questions too.
+    """
+    viewer = conversation.patient_id if conversation.is_proven else None
+    rows = conversation.events.filter(seq__gt=seq).order_by("seq")
+    return [_veiled(frame(event)) if _is_kept_from(viewer, event) else frame(event) for event in rows]
+
+
+def _is_kept_from(viewer: int | None, event: Event) -> bool:
+    is_personal = bool(event.payload.get("personal")) or event.type == "confirm.requested"
+    if event.patient_id is None:
+        return is_personal  # whose it was is not known any more
+    return event.patient_id != viewer and (is_personal or viewer is not None)
 
 
 def _veiled(frame: dict[str, Any]) -> dict[str, Any]:
     if frame["type"] == "confirm.requested":
         return frame | {"summary": frame["summary"] | {"rows": []}}
-    if not frame.get("personal"):
+    if frame["type"] != "message.completed":
         return frame
     language: Language = "he" if frame["lang"] == "he" else "en"
-    return frame | {"text": say("veiled", language), "cards": [], "suggestions": [], "tools": []}
+    hidden = {"text": say("veiled", language), "cards": [], "suggestions": [], "tools": []}
+    return frame | {key: value for key, value in hidden.items() if key in frame}
 
 
 def heads(keys: Sequence[str]) -> dict[str, int]:

@@ -55,7 +55,7 @@ class Conversation(models.Model):
     language = models.CharField(_("language"), max_length=2, default="en")
     mode = models.CharField(_("mode"), max_length=10, choices=Mode.choices, default=Mode.BOT)
     seq_head = models.PositiveIntegerField(_("last event"), default=0)
-    # What the talk is about so far: medicines, store, what was asked back. Ids and codes only.
+    # What the talk is about so far: medicines, store, what was asked back. Ids and codes only; `patient` tells whose it is.
     state = models.JSONField(_("state"), default=dict, blank=True)
     # The embedding site it was begun on; none on our own pages.
     site = models.ForeignKey(
@@ -178,6 +178,16 @@ class Event(models.Model):
     payload = models.JSONField(_("content"), default=dict)
     run = models.ForeignKey(
         Run, models.SET_NULL, null=True, blank=True, related_name="events", verbose_name=_("run")
+    )
+    # Who was proven to ask: no model that speaks with somebody else is told it, and nobody else is shown it again.
+    patient = models.ForeignKey(
+        "prescriptions.Patient",
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        db_index=False,
+        related_name="+",
+        verbose_name=_("patient"),
     )
     created_at = models.DateTimeField(_("time"), auto_now_add=True)
 

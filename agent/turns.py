@@ -1,9 +1,9 @@
 """A turn's two transactions: what is read before the model is asked, and what is written when the answer stands."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
@@ -26,6 +26,7 @@ from prescriptions.models import Handoff, Patient
 from stores.geo import Point
 
 EARLIER_TURNS = 12  # how far back a language model is told what was said
+_NOBODYS: Final = frozenset({"place", "basic"})  # of a conversation's state: a town, a notice that was given
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
 
 
@@ -69,11 +70,11 @@ def work_load(run: Run) -> Work:
     turn = Turn(
         text=text,
         language=language_of(text) or kept,
-        state=conversation.state,
+        state=_state_for(patient, conversation.state),
         now=timezone.localtime(),
         conversation_language=kept,
         conversation_id=conversation.pk,
-        earlier=partial(messages.before, run.input_seq, conversation.verified_at),
+        earlier=partial(messages.before, run.input_seq, patient.pk if patient else None),
         tokens_spent=tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
@@ -85,6 +86,13 @@ def work_load(run: Run) -> Work:
         resumed=run.kind == Run.Kind.RESUME,
     )
     return Work(run, conversation, turn_of(turn, patient), patient, [])
+
+
+def _state_for(patient: Patient | None, state: Mapping[str, Any]) -> dict[str, Any]:
+    """What the talk is about, for who asks now: since it was about a patient's data, it is that patient's alone."""
+    owner = state.get("patient")
+    is_theirs = owner is None or (patient is not None and owner == patient.pk)
+    return {key: value for key, value in state.items() if key in _NOBODYS or (is_theirs and key != "patient")}
 
 
 def verified_patient(conversation: Conversation) -> Patient | None:
@@ -133,16 +141,24 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
     False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
     """
     calls, payload = list(_calls(work)), _payload(work, reply)
-    talk = {"state": reply.state, "language": reply.language}
+    owner = {"patient": work.patient.pk} if work.patient and payload.get("personal") else {}
+    talk = {"state": {**reply.state, **owner}, "language": reply.language}
     with transaction.atomic():
         # An event's number takes the conversation's row: first, as everywhere, for the other order deadlocks.
         for type, asked in _asked(results):
-            events.event_append(conversation_id=work.conversation.pk, type=type, payload=asked, run=work.run)
+            events.event_append(
+                conversation_id=work.conversation.pk,
+                type=type,
+                payload=asked,
+                run=work.run,
+                patient=work.patient,
+            )
         told = events.event_append(
             conversation_id=work.conversation.pk,
             type="message.completed",
             payload=payload,
             run=work.run,
+            patient=work.patient,
             talk=talk,
         )
         rows_insert(calls)
@@ -183,11 +199,18 @@ def _payload(work: Work, reply: Reply) -> dict[str, Any]:
     }
     if confirm := work.run.input.get("confirm"):
         payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
-    if work.turn.account.personal or any(tool_get(outcome.name).private for _, outcome in work.outcomes):
+    if _is_personal(work):
         payload["personal"] = True
     if reply.phones:
         payload["phones"] = list(reply.phones)
     return payload
+
+
+def _is_personal(work: Work) -> bool:
+    """Whether the answer may hold a patient's data: it was looked up, told to the model, or what the talk was about."""
+    is_about_them = work.patient is not None and work.conversation.state.get("patient") == work.patient.pk
+    looked_up = any(tool_get(outcome.name).private for _, outcome in work.outcomes)
+    return looked_up or work.turn.account.personal or is_about_them
 
 
 def _calls(work: Work) -> Iterator[ToolCall]:

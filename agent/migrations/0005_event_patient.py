@@ -1,0 +1,24 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [
+        ("agent", "0004_evaluation"),
+        ("prescriptions", "0003_handoff_reasons"),
+    ]
+
+    operations = [
+        migrations.AddField(
+            model_name="event",
+            name="patient",
+            field=models.ForeignKey(
+                blank=True,
+                db_index=False,
+                null=True,
+                on_delete=models.SET_NULL,
+                related_name="+",
+                to="prescriptions.patient",
+                verbose_name="patient",
+            ),
+        ),
+    ]

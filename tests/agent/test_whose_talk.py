@@ -1,0 +1,183 @@
+"""A conversation that passes from one person to another: what was one patient's is nobody else's to hear or to see."""
+
+import asyncio
+import importlib
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from answering import answer_next
+from django.apps import apps
+from django.db import connection
+from django.utils import timezone
+
+from agent import events, loop, runs, turns
+from agent.hub import Hub
+from agent.live import Live
+from agent.models import Conversation, Event, Run
+from agent.sentences import SENTENCES
+from pharmacy_site.lib.rows import asked
+from prescriptions.models import Patient
+
+DAVID, SARAH = "10000101", "10000102"  # he has Amoxicillin and Metformin, she Amoxicillin
+pytestmark = pytest.mark.usefixtures("demo_committed")
+
+
+class Talk:
+    """One conversation on one screen, and who is proven to sit there."""
+
+    def __init__(self, language: str = "en") -> None:
+        self.conversation, _ = events.conversation_begin(language=language)
+
+    def belongs_to(self, mrn: str | None) -> None:
+        proof = (
+            {"patient": Patient.objects.get(mrn=mrn), "verified_at": timezone.now()}
+            if mrn
+            else {"patient": None, "verified_at": None}
+        )
+        Conversation.objects.filter(pk=self.conversation.pk).update(**proof)
+
+    def send(self, text: str) -> None:
+        runs.message_accept(
+            conversation_id=self.conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
+        )
+
+    def say(self, text: str) -> str:
+        self.send(text)
+        run = Run.objects.get(pk=answer_next(self.conversation.pk).pk)
+        event = Event.objects.get(conversation=self.conversation, seq=run.answer_seq)
+        return str(event.payload)
+
+    @property
+    def shown(self) -> list[dict[str, Any]]:
+        """What a page gets that opens the conversation now."""
+        return events.events_shown(events.conversation_get(self.conversation.pk), 0)
+
+    @property
+    def told(self) -> str:
+        """What a model would be told of what was said, and of what the talk is about."""
+        conversation = events.conversation_get(self.conversation.pk)
+        run = Run(conversation=conversation, kind=Run.Kind.RESUME, input_seq=conversation.seq_head + 1)
+        turn = turns.work_load(run).turn
+        return str([turn.earlier(), turn.state])
+
+
+@pytest.fixture
+def talk() -> Talk:
+    talk = Talk()
+    talk.belongs_to(DAVID)
+    assert "Metformin" in talk.say("show me my prescriptions")
+    assert "Metformin" in talk.say("what is the status of the second one?")
+    assert "Metformin" in talk.say("how much does it cost?")
+    return talk
+
+
+@pytest.mark.parametrize("after", [None, SARAH])
+def test_nobody_else_hears_what_a_patient_talked_about(talk: Talk, after: str | None) -> None:
+    talk.belongs_to(after)
+    for text in (
+        "how much does it cost?",
+        "where can I get it?",
+        "and the second one?",
+        "refill the second one",
+    ):
+        assert "Metformin" not in talk.say(text), text
+    assert "Metformin" not in talk.told
+
+
+def test_the_patient_goes_on_where_they_were(talk: Talk) -> None:
+    talk.belongs_to(DAVID)  # proven once more
+    assert "Metformin" in talk.say("where can I get it?")
+    assert "Metformin" in talk.told
+
+
+def test_a_proof_that_ends_by_itself_ends_the_talk_about_it(talk: Talk) -> None:
+    ago = timezone.now() - timedelta(minutes=16)
+    Conversation.objects.filter(pk=talk.conversation.pk).update(active_at=ago)
+    assert "Metformin" not in talk.say("how much does it cost?")
+
+
+def test_what_was_asked_before_the_proof_is_answered_after_it() -> None:
+    talk = Talk()
+    talk.say("what is the status of my metformin prescription?")
+    talk.say("david.cohen@example.com")
+    talk.belongs_to(DAVID)
+    Run.objects.create(conversation=talk.conversation, kind=Run.Kind.RESUME, input_seq=4)
+    answer_next(talk.conversation.pk)
+    last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
+    assert last and "Metformin" in last.payload["text"] and last.patient and last.patient.mrn == DAVID
+
+
+def test_a_place_that_was_named_stays(talk: Talk) -> None:
+    talk.say("is Advil in stock in Haifa?")
+    talk.belongs_to(None)
+    assert "Haifa" in talk.say("do you have Acamol there?")
+
+
+def test_a_page_shows_personal_answers_to_their_patient_only(talk: Talk) -> None:
+    talk.belongs_to(SARAH)
+    assert "Amoxicillin" in talk.say("show me my prescriptions")
+
+    def personal() -> list[bool]:
+        return [SENTENCES["veiled"][0] not in frame["text"] for frame in talk.shown if frame.get("personal")]
+
+    assert personal() == [False, False, False, True]
+    # What somebody else said is not shown to her either; nobody's own words are hidden from who has not proven anything.
+    words = [frame["text"] for frame in talk.shown if frame.get("role") == "user"]
+    assert words == 3 * [SENTENCES["veiled"][0]] + ["show me my prescriptions"]
+    talk.belongs_to(DAVID)
+    assert personal() == [True, True, True, False]
+    talk.belongs_to(None)
+    assert "show me my prescriptions" in [frame.get("text") for frame in talk.shown]
+    assert personal() == [False, False, False, False]
+
+
+def test_a_confirmation_shows_its_medicine_to_its_patient_only(talk: Talk) -> None:
+    talk.say("refill the first one")
+    [asked_for] = [frame for frame in talk.shown if frame["type"] == "confirm.requested"]
+    assert asked_for["summary"]["rows"]
+    for other in (SARAH, None):
+        talk.belongs_to(other)
+        [asked_for] = [frame for frame in talk.shown if frame["type"] == "confirm.requested"]
+        assert asked_for["summary"]["rows"] == []
+
+
+def test_an_answer_that_is_finished_after_the_next_one_was_proven_is_still_the_first_ones(talk: Talk) -> None:
+    talk.send("show me my prescriptions")
+    run = runs.run_claim(talk.conversation.pk)
+    assert run is not None
+    talk.belongs_to(SARAH)
+
+    async def work() -> None:
+        await loop.answer(run, Live(Hub(), run.conversation.secret_hash, run.pk, run.attempts))
+
+    asyncio.run(work())
+    last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
+    assert last and "Metformin" in last.payload["text"]
+    assert "Metformin" not in talk.told and "Metformin" not in talk.say("and the second one?")
+    assert "Metformin" not in str([frame for frame in talk.shown if frame.get("personal")])
+
+
+def test_a_patient_who_is_deleted_leaves_what_nobody_is_shown(talk: Talk) -> None:
+    Event.objects.filter(conversation=talk.conversation).update(patient=None)
+    talk.belongs_to(DAVID)
+    messages = asked(events.messages_question(talk.conversation.pk, 99, 99))
+    david = Patient.objects.get(mrn=DAVID)
+    assert not [payload for payload in messages.before(99, david.pk) if payload.get("personal")]
+    assert not [payload for payload in messages.before(99, None) if payload.get("personal")]
+
+
+def test_rows_of_before_get_their_patient_where_it_is_known(talk: Talk) -> None:
+    migration = importlib.import_module("agent.migrations.0006_event_patient_known")
+    Event.objects.update(patient=None)
+    old = Event.objects.filter(conversation=talk.conversation, payload__personal=True).order_by("seq").first()
+    assert old
+    Event.objects.filter(pk=old.pk).update(
+        created_at=timezone.now() - timedelta(hours=1)
+    )  # an earlier proof's
+    migration.owners_fill(apps, SimpleNamespace(connection=connection))
+    owned = Event.objects.filter(patient__mrn=DAVID)
+    personal = Event.objects.filter(conversation=talk.conversation, payload__personal=True)
+    assert set(owned) == set(personal.exclude(pk=old.pk)) and owned.exists()
