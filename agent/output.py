@@ -60,7 +60,6 @@ class OutputCheck:
         self._results += fresh
         for result in fresh:
             self._grounds.prove(numbers_of(result.result, result.evidence))
-            self._grounds.prove(map(str, _lengths(result.result) + _lengths(result.evidence)))
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """The rules that a whole answer breaks."""

@@ -4,8 +4,10 @@ No function writes. A procedure (proving who asks, a refill, a person) hands the
 fixed words, its checks and its confirmation card.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from agent.llm.base import ModelUnavailable, Step, Turn
@@ -61,12 +63,26 @@ _REFILL: Final = _function(
 
 def functions_for(turn: Turn) -> list[dict[str, Any]]:
     """The function definitions that this turn's model is given."""
+    return _functions(is_identified=bool(turn.identifier))
+
+
+def functions_told(turn: Turn) -> str:
+    """The same as JSON: it is the greater part of a request, and always one of two."""
+    return _functions_told(is_identified=bool(turn.identifier))
+
+
+@cache
+def _functions_told(*, is_identified: bool) -> str:
+    return json.dumps(_functions(is_identified=is_identified), ensure_ascii=False, separators=(",", ":"))
+
+
+def _functions(*, is_identified: bool) -> list[dict[str, Any]]:
     tools = [
         definition
         for definition in function_definitions()
-        if turn.identifier or definition["function"]["name"] not in _PRIVATE
+        if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return [*tools, _STORE, _PERSON, _REFILL if turn.identifier else _IDENTIFY]
+    return [*tools, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY]
 
 
 @dataclass(frozen=True)

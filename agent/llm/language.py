@@ -12,7 +12,7 @@ from django.conf import settings
 from agent.database import in_database
 from agent.llm import budget, prompt
 from agent.llm.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
-from agent.llm.functions import Procedure, functions_for, procedure_of, steps_of, with_identifiers
+from agent.llm.functions import Procedure, functions_told, procedure_of, steps_of, with_identifiers
 from agent.llm.openai import Call, ChatCompletions, Usage
 from agent.llm.placeholders import Placeholders
 from pharmacy_site.lib.text import is_invisible
@@ -54,7 +54,7 @@ class LanguageModel:
         usage = Usage()
         try:
             completion = await self._completions.complete(
-                dialogue.messages, functions_for(turn), usage, text.hear, dialogue.until
+                dialogue.messages, functions_told(turn), usage, text.hear, dialogue.until
             )
         finally:
             turn.account.tokens_in += usage.tokens_in

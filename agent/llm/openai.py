@@ -93,14 +93,15 @@ class ChatCompletions:
     async def complete(
         self,
         messages: Sequence[Mapping[str, Any]],
-        functions: Sequence[Mapping[str, Any]],
+        functions: str,
         usage: Usage,
         hear: Callable[[str], Awaitable[None]],
         until: float,
     ) -> Completion:
         """Asks for one answer; `hear` gets its text as it comes, `usage` what it cost.
 
-        `until` is the time of the event loop by which it must be whole. Raises ModelUnavailable.
+        `functions` are those that may be called, a JSON list or nothing. `until` is the time of the event loop by which the
+        answer must be whole. Raises ModelUnavailable.
         """
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
@@ -110,12 +111,11 @@ class ChatCompletions:
             "stream": True,
             "stream_options": {"include_usage": True},
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
-            **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
         }
         parts = _Parts()
         with chat_span(self.model) as seen:
             try:
-                completion = await self._asked(request, parts, hear, until)
+                completion = await self._asked(request, functions, parts, hear, until)
             except ModelUnavailable as error:
                 self._breaker.failed()
                 log.warning("model %s unavailable: %s", self.model, error.reason)
@@ -135,12 +135,18 @@ class ChatCompletions:
                 }
 
     async def _asked(
-        self, request: dict[str, Any], parts: _Parts, hear: Callable[[str], Awaitable[None]], until: float
+        self,
+        request: dict[str, Any],
+        functions: str,
+        parts: _Parts,
+        hear: Callable[[str], Awaitable[None]],
+        until: float,
     ) -> Completion:
         """One request, and once more when the server was only busy."""
         first_by = asyncio.get_running_loop().time() + self._first_token
         try:
-            body = _JSON.encode(request).encode()
+            told = f',"tools":{functions},"parallel_tool_calls":true' if functions else ""
+            body = f"{_JSON.encode(request)[:-1]}{told}}}".encode()
             async with asyncio.timeout_at(until):
                 for is_last in (False, True):
                     try:

@@ -71,7 +71,7 @@ async def asking(
 
         async def ask(hear: Callable[[str], Awaitable[None]]) -> Completion:
             until = asyncio.get_running_loop().time() + whole
-            return await completions.complete(ASKED, [], Usage(), hear, until)
+            return await completions.complete(ASKED, "", Usage(), hear, until)
 
         yield server, ask
 
