@@ -39,10 +39,9 @@ def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[
             )
         except PatientNotFound:
             return {"verified": False, "found": False}
-        with transaction.atomic():
-            Conversation.objects.filter(pk=conversation.pk).update(
-                patient=patient, verified_at=timezone.now()
-            )
+        now = timezone.now()
+        proof = {"patient": patient, "verified_at": now, "active_at": now}
+        Conversation.objects.filter(pk=conversation.pk).update(**proof)
         return {"verified": True}
     try:
         started = identity.challenge_start(

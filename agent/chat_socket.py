@@ -165,6 +165,10 @@ class ChatSocket(AsyncWebsocketConsumer):
             self.push(frame)
         self._shown = (progress["run_id"], len(progress["text"]))
 
+    def ignore(self, run_id: UUID) -> None:
+        """What the run at work shows is another patient's: only its end is told."""
+        self._over = str(run_id)
+
     # -- frames to the client ---------------------------------------------------------------------------------
     def push(self, frame: Frame) -> None:
         """Queues a frame; a reader that falls too far behind is sent away and comes back for the rest."""

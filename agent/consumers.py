@@ -130,7 +130,7 @@ class ChatConsumer(ChatSocket):
         deaf, mode = self.process.hub.deaf, found.mode
         if deaf != (mode == Conversation.Mode.DEGRADED):
             mode = await at_door(modes.settle)(found.pk, degraded=deaf)
-        missed, run, ratings = await at_door(_missed)(found, last)
+        missed, run, is_theirs, ratings = await at_door(_missed)(found, last)
         self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
         answer: Frame = {
             "type": "hello.ok",
@@ -146,8 +146,11 @@ class ChatConsumer(ChatSocket):
             self.push(answer)
         else:
             self.push(answer | {"active_run": {"run_id": str(run.pk)}})
-            here = self.process.runner.live(found.pk)
-            self.replay(here.progress() if here else run.progress, active, offset)
+            if is_theirs:
+                here = self.process.runner.live(found.pk)
+                self.replay(here.progress() if here else run.progress, active, offset)
+            else:
+                self.ignore(run.pk)
             self.process.runner.wake(found.pk)  # its process may have died
         self.ready = True
         if self._grown:
@@ -268,12 +271,15 @@ _HANDLERS: dict[str, Callable[[ChatConsumer, Frame], Awaitable[None]]] = {
 }
 
 
-def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None, list[Frame]]:
-    """What a client that saw `last` has not seen, the run that is at work or comes next, and the ratings given."""
+def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None, bool, list[Frame]]:
+    """What a client that saw `last` has not seen, the run that is at work or comes next, whether the client may see what
+    it shows, and the ratings given."""
     missed = events.events_shown(conversation, last)
     rated = conversation.feedback.order_by("seq").values_list("seq", "rating")
     ratings = [{"seq": seq, "rating": rating} for seq, rating in rated]
     unfinished = Run.objects.filter(
         conversation_id=conversation.pk, state__in=[Run.State.PENDING, Run.State.RUNNING]
     )
-    return missed, unfinished.order_by("-state", "input_seq").first(), ratings
+    run = unfinished.order_by("-state", "input_seq").first()
+    answered = conversation.events.filter(seq=run.input_seq).first() if run else None
+    return missed, run, answered is None or events.is_shown(answered, conversation), ratings

@@ -92,23 +92,37 @@ def conversation_locked(conversation_id: UUID, key: str | None = None) -> Conver
     return found
 
 
-# The ORM has no UPDATE that returns: with one, the row is locked, numbered and read in one statement.
-_NEXT: Final = """UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = COALESCE(%(active_at)s, active_at),
+# The ORM has no UPDATE that returns: with one, the row is locked, numbered and read in one statement. What is used keeps
+# a proof of who asks alive, unless it is over: after 15 idle minutes, or 60 in all.
+_HOLDS: Final = "NOT %(is_used)s OR (active_at >= %(active_since)s AND verified_at >= %(verified_since)s)"
+_NUMBERED: Final = f"""seq_head = seq_head + 1,
+    patient_id = CASE WHEN {_HOLDS} THEN patient_id END,
+    verified_at = CASE WHEN {_HOLDS} THEN verified_at END,
+    active_at = CASE WHEN %(is_used)s THEN %(active_at)s ELSE active_at END
+"""
+_NEXT: Final = f"""UPDATE agent_conversation SET {_NUMBERED},
     state = COALESCE(%(state)s, state), language = COALESCE(%(language)s, language)
 WHERE id = %(id)s
 RETURNING seq_head
 """
-_OPENED: Final = (
-    "FROM agent_conversation WHERE id = %(id)s AND secret_hash = COALESCE(%(secret_hash)s, secret_hash)"
-)
-_SAID: Final = f"""UPDATE agent_conversation SET seq_head = seq_head + 1, active_at = %(active_at)s,
-    patient_id = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN patient_id END,
-    verified_at = CASE WHEN active_at >= %(active_since)s AND verified_at >= %(verified_since)s THEN verified_at END,
+_OPENED: Final = "WHERE id = %(id)s AND secret_hash = COALESCE(%(secret_hash)s, secret_hash)"
+_SAID: Final = f"""UPDATE agent_conversation SET {_NUMBERED},
     latitude = CASE WHEN %(is_moved)s THEN %(latitude)s ELSE latitude END,
     longitude = CASE WHEN %(is_moved)s THEN %(longitude)s ELSE longitude END
-{_OPENED.removeprefix("FROM agent_conversation ")}
+{_OPENED}
 RETURNING seq_head
 """
+
+
+def _used(*, is_used: bool = True) -> dict[str, Any]:
+    """The parameters of a numbering."""
+    now = timezone.now()
+    idle, most = timedelta(seconds=settings.IDENTITY_IDLE), timedelta(seconds=settings.IDENTITY_MAX)
+    return stored(Conversation, active_at=now) | {
+        "active_since": stored(Conversation, active_at=now - idle)["active_at"],
+        "verified_since": stored(Conversation, verified_at=now - most)["verified_at"],
+        "is_used": is_used,
+    }
 
 
 def event_append(
@@ -124,13 +138,12 @@ def event_append(
     """Writes the next numbered event and returns its frame. Call it inside a transaction.
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
-    What is nobody's doing (`used` is false) keeps no proof of identity alive. An answer comes with what the `talk` is
+    What is nobody's doing (`used` is false) leaves the proof of who asks as it is. An answer comes with what the `talk` is
     now about and in: the conversation's `state` and `language`. `patient` is who was proven to ask. Raises
     ConversationGone when the conversation was deleted meanwhile.
     """
     changes = talk or {"state": None, "language": None}
-    active_at = timezone.now() if used else None
-    taken = stored(Conversation, id=conversation_id, active_at=active_at, **changes)
+    taken = stored(Conversation, id=conversation_id, **changes) | _used(is_used=used)
     seq = asked(Question(_NEXT, taken, _number))
     event = Event(
         conversation_id=conversation_id, seq=seq, type=type, payload=payload, run=run, patient=patient
@@ -144,23 +157,17 @@ def message_append(
 ) -> int:
     """Writes a customer's message and the run that is to answer it, both or neither; returns the message's number.
 
-    `key` is the hash of the secret that the caller holds; a `place` is the customer's from now on. A proof of who asks
-    that is older than 15 idle minutes, or 60 in all, is forgotten. Raises ConversationGone.
+    `key` is the hash of the secret that the caller holds; a `place` is the customer's from now on. Raises ConversationGone.
     """
-    now = timezone.now()
-    idle, most = timedelta(seconds=settings.IDENTITY_IDLE), timedelta(seconds=settings.IDENTITY_MAX)
     latitude, longitude = place or (None, None)
     held = stored(Conversation, id=run.conversation_id, secret_hash=key or None)
-    changes = stored(Conversation, active_at=now, latitude=latitude, longitude=longitude) | {
-        "active_since": stored(Conversation, active_at=now - idle)["active_at"],
-        "verified_since": stored(Conversation, verified_at=now - most)["verified_at"],
-        "is_moved": place is not None,
-    }
+    moved = stored(Conversation, latitude=latitude, longitude=longitude) | {"is_moved": place is not None}
     event = Event(conversation_id=run.conversation_id, type="message.completed", payload=payload)
+    opened = f"FROM agent_conversation {_OPENED}"
     seq, *_ = changed_together(
-        Question(_SAID, held | changes, _number),
-        insertion(event, _OPENED, held, seq="seq_head", patient="patient_id"),
-        insertion(run, _OPENED, held, input_seq="seq_head"),
+        Question(_SAID, held | moved | _used(), _number),
+        insertion(event, opened, held, seq="seq_head", patient="patient_id"),
+        insertion(run, opened, held, input_seq="seq_head"),
     )
     return int(seq)
 
@@ -185,12 +192,12 @@ class Messages:
     def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
         self._rows = rows
 
-    def payload(self, seq: int) -> dict[str, Any]:
-        """What the last of them holds, which must have this number. Raises Event.DoesNotExist."""
+    def last(self, seq: int) -> tuple[dict[str, Any], int | None]:
+        """What the last of them holds, which must have this number, and who was proven to ask. Raises Event.DoesNotExist."""
         if not self._rows or self._rows[0][0] != seq:
             raise Event.DoesNotExist
-        payload: dict[str, Any] = _MESSAGE.values(self._rows[0])[1]
-        return payload
+        _, payload, owner = _MESSAGE.values(self._rows[0])
+        return payload, owner
 
     def before(self, seq: int, patient_id: int | None) -> list[dict[str, Any]]:
         """What those before a number hold, oldest first: nobody's, and those of the patient who asks now."""
@@ -198,7 +205,7 @@ class Messages:
         return [
             payload
             for _, payload, owner in found
-            if (owner is None and not payload.get("personal")) or (owner is not None and owner == patient_id)
+            if (not payload.get("personal") if owner is None else owner == patient_id)
         ]
 
 
@@ -210,36 +217,48 @@ def messages_question(conversation_id: UUID, seq: int, most: int) -> Question[Me
 
 
 def events_after(key: str, seq: int) -> list[dict[str, Any]]:
-    """The frames of the numbered events behind `seq`, in order, for the holder of the secret with this hash."""
-    rows = Event.objects.filter(conversation__secret_hash=key, seq__gt=seq).order_by("seq")
-    return [frame(event) for event in rows]
+    """The frames of the numbered events behind `seq`, in order, for the holder of the secret with this hash.
+
+    What comes of one patient's question after another was proven is left out.
+    """
+    rows = Event.objects.filter(conversation__secret_hash=key, seq__gt=seq)
+    found = rows.select_related("conversation").order_by("seq")
+    return [
+        _veiled(event)
+        if event.patient_id is not None and _viewer(event.conversation) not in (None, event.patient_id)
+        else frame(event)
+        for event in found
+    ]
 
 
 def events_shown(conversation: Conversation, seq: int) -> list[dict[str, Any]]:
-    """The same for somebody who comes back. A patient's data are left out, unless it is proven that the patient is back.
-
-    For another patient all is left out that was said while it was proven who asked, the questions too.
-    """
-    viewer = conversation.patient_id if conversation.is_proven else None
+    """The same for somebody who comes back: without all that was said while another was proven to ask than is now."""
     rows = conversation.events.filter(seq__gt=seq).order_by("seq")
-    return [_veiled(frame(event)) if _is_kept_from(viewer, event) else frame(event) for event in rows]
+    return [frame(event) if is_shown(event, conversation) else _veiled(event) for event in rows]
 
 
-def _is_kept_from(viewer: int | None, event: Event) -> bool:
-    is_personal = bool(event.payload.get("personal")) or event.type == "confirm.requested"
+def is_shown(event: Event, conversation: Conversation) -> bool:
+    """Whether somebody who comes back may see an event."""
     if event.patient_id is None:
-        return is_personal  # whose it was is not known any more
-    return event.patient_id != viewer and (is_personal or viewer is not None)
+        # Rows of before it was written down whose they are.
+        return not event.payload.get("personal") and event.type != "confirm.requested"
+    return event.patient_id == _viewer(conversation)
 
 
-def _veiled(frame: dict[str, Any]) -> dict[str, Any]:
-    if frame["type"] == "confirm.requested":
-        return frame | {"summary": frame["summary"] | {"rows": []}}
-    if frame["type"] != "message.completed":
-        return frame
-    language: Language = "he" if frame["lang"] == "he" else "en"
-    hidden = {"text": say("veiled", language), "cards": [], "suggestions": [], "tools": []}
-    return frame | {key: value for key, value in hidden.items() if key in frame}
+def _viewer(conversation: Conversation) -> int | None:
+    return conversation.patient_id if conversation.is_proven else None
+
+
+def _veiled(event: Event) -> dict[str, Any]:
+    told = frame(event)
+    if event.type == "confirm.requested":
+        return told | {"summary": told["summary"] | {"rows": []}}
+    if event.type != "message.completed":
+        return told
+    language: Language = "he" if told["lang"] == "he" else "en"
+    text = say("veiled" if told["role"] == "assistant" else "veiled_words", language)
+    hidden = {"text": text, "cards": [], "suggestions": [], "tools": []}
+    return told | {key: value for key, value in hidden.items() if key in told}
 
 
 def heads(keys: Sequence[str]) -> dict[str, int]:

@@ -21,9 +21,8 @@ from agent.llm.offline.talk import handed_off
 from agent.models import Run
 from agent.output import OutputCheck
 from agent.tools.base import redact
-from agent.turns import Work, turn_of, verified_now
+from agent.turns import Work
 from agent.wording import MASK, count, say
-from prescriptions.models import Patient
 
 log = logging.getLogger(__name__)
 # What a name or a place may be without saying anything.
@@ -47,6 +46,10 @@ def stand(work: Work) -> tuple[Stand | None, Turn]:
     kinds = emergency.detect_all(turn.text) if turn.text else []
     if kinds:
         return _fixed(_emergency(turn, kinds)), turn
+    if turn.asked_by_another:
+        return _fixed(
+            Reply(say("asked_by_another", turn.language), turn.language, turn.state, fixed=True)
+        ), turn
     if work.run.kind == Run.Kind.HANDOFF:
         return _handoff("customer_asked"), turn
     if work.run.kind == Run.Kind.CONFIRM:
@@ -135,12 +138,6 @@ def _code_reply(turn: Turn, outcome: str) -> Reply:
     if outcome == "expired" and state.get("waiting"):
         state["pending"] = {"kind": "identifier", "frame": state["waiting"]}
     return Reply(text, turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True)
-
-
-def identity_taken(work: Work) -> tuple[Patient | None, Turn]:
-    """The patient and turn after an action proved who asks (policy `identifier`)."""
-    patient = verified_now(work.conversation.pk)
-    return patient, turn_of(work.turn, patient)
 
 
 async def checked(work: Work, reply: Reply, check: OutputCheck) -> Reply:

@@ -17,7 +17,7 @@ from agent.output import OutputCheck
 from agent.speech import Speaker
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
-from agent.turns import Work, numbers_before, work_commit, work_load
+from agent.turns import Work, identity_taken, numbers_before, work_commit, work_load
 from agent.wording import tool_label
 from pharmacy_site.lib.remembered import remembering
 
@@ -69,8 +69,10 @@ async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tu
                 log.warning("run %s reached the limit of %s steps", work.run.pk, settings.CHAT_STEPS)
                 return guard.apology(work.turn), results
             results.append(await step_run(work, step, live))
-            if step.name == "identity.code" and results[-1].result.get("verified"):
-                work.patient, work.turn = await in_database(guard.identity_taken)(work)
+            if step.name == "identity.forget" or (
+                step.name == "identity.code" and results[-1].result.get("verified")
+            ):
+                await in_database(identity_taken)(work)
     return guard.apology(work.turn), results
 
 

@@ -179,13 +179,15 @@ class Event(models.Model):
     run = models.ForeignKey(
         Run, models.SET_NULL, null=True, blank=True, related_name="events", verbose_name=_("run")
     )
-    # Who was proven to ask: no model that speaks with somebody else is told it, and nobody else is shown it again.
+    # Who was proven to ask: no model that speaks with somebody else is told it, and nobody else is shown it again. It
+    # stays when the patient is deleted: it does not become everybody's then.
     patient = models.ForeignKey(
         "prescriptions.Patient",
-        models.SET_NULL,
+        models.DO_NOTHING,
         null=True,
         blank=True,
         db_index=False,
+        db_constraint=False,
         related_name="+",
         verbose_name=_("patient"),
     )

@@ -187,7 +187,8 @@ def _code_record(conversation: Conversation, tried: CodeOutcome) -> None:
     """Keeps what a code proved, or brings in a person when the tries are used up."""
     if tried.outcome == "ok":
         now = timezone.now()
-        Conversation.objects.filter(pk=conversation.pk).update(patient=tried.patient, verified_at=now)
+        proof = {"patient": tried.patient, "verified_at": now, "active_at": now}
+        Conversation.objects.filter(pk=conversation.pk).update(**proof)
         until = now + timedelta(seconds=settings.IDENTITY_MAX)
         events.event_append(
             conversation_id=conversation.pk, type="identity.verified", payload={"until": until.isoformat()}
@@ -232,10 +233,10 @@ WHERE conversation_id = %(conversation)s AND (created_at > %(day)s OR client_msg
 """
 
 
-def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> tuple[int | None, str]:
+def _rate_check(conversation_id: UUID, client_msg_id: UUID | None = None) -> tuple[int | None, str | None]:
     """Raises RateLimited, unless this message was accepted before: then it returns its number. One query.
 
-    The conversation's language comes with it.
+    The conversation's language comes with it, None when there is no such conversation.
     """
     now = timezone.now()
     since = {

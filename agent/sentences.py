@@ -493,6 +493,11 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Hidden for your privacy. Ask again to see it.",
         "הוסתר לשמירה על פרטיותכם. אפשר לשאול שוב.",
     ),
+    "veiled_words": ("Hidden for privacy.", "הוסתר לשמירה על הפרטיות."),
+    "asked_by_another": (
+        "Who is asking here has changed since that was written. Please ask again.",
+        "מאז שזה נכתב השתנה מי ששואל כאן. נא לשאול שוב.",
+    ),
     "confirm_refill": (
         "Pass this refill request to a pharmacist?",
         "להעביר את בקשת הניפוק לרוקח או לרוקחת?",

@@ -26,8 +26,10 @@ from prescriptions.models import Handoff, Patient
 from stores.geo import Point
 
 EARLIER_TURNS = 12  # how far back a language model is told what was said
-_NOBODYS: Final = frozenset({"place", "basic"})  # of a conversation's state: a town, a notice that was given
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
+# Of a conversation's state: whose it is, and whether it is of their data; and what is nobody's, a town and a notice.
+_OWNED: Final = frozenset({"patient", "personal"})
+_NOBODYS: Final = frozenset({"place", "basic"})
 
 
 @dataclass
@@ -39,6 +41,7 @@ class Work:
     turn: Turn
     patient: Patient | None
     outcomes: list[tuple[Step, ToolOutcome]]  # each step with its arguments as a customer may see them
+    began_as: Patient | None = None  # who was proven when the turn began
 
     def context(self) -> ToolContext:
         """Who calls the tools for this turn: taken from the server's rows, never from a model."""
@@ -65,7 +68,10 @@ def work_load(run: Run) -> Work:
         identity.challenge_question(conversation.pk),
         spent_question(conversation.pk),
     )
-    text = messages.payload(run.input_seq)["text"] if run.kind == Run.Kind.MESSAGE else ""
+    text, owner = "", None
+    if run.kind == Run.Kind.MESSAGE:
+        payload, owner = messages.last(run.input_seq)
+        text = payload["text"]
     kept: Language = "he" if conversation.language == "he" else "en"
     turn = Turn(
         text=text,
@@ -73,8 +79,8 @@ def work_load(run: Run) -> Work:
         state=_state_for(patient, conversation.state),
         now=timezone.localtime(),
         conversation_language=kept,
-        conversation_id=conversation.pk,
         earlier=partial(messages.before, run.input_seq, patient.pk if patient else None),
+        asked_by_another=owner is not None and owner != (patient.pk if patient else None),
         tokens_spent=tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
@@ -85,14 +91,28 @@ def work_load(run: Run) -> Work:
         else None,
         resumed=run.kind == Run.Kind.RESUME,
     )
-    return Work(run, conversation, turn_of(turn, patient), patient, [])
+    return Work(run, conversation, turn_of(turn, patient), patient, [], began_as=patient)
 
 
 def _state_for(patient: Patient | None, state: Mapping[str, Any]) -> dict[str, Any]:
-    """What the talk is about, for who asks now: since it was about a patient's data, it is that patient's alone."""
+    """What the talk is about, for who asks now: what came up while somebody was proven is that patient's alone."""
     owner = state.get("patient")
-    is_theirs = owner is None or (patient is not None and owner == patient.pk)
-    return {key: value for key, value in state.items() if key in _NOBODYS or (is_theirs and key != "patient")}
+    if owner is not None and owner != (patient.pk if patient else None):
+        return _nobodys(state)
+    return {key: value for key, value in state.items() if key not in _OWNED}
+
+
+def _nobodys(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: state[key] for key in _NOBODYS & state.keys()}
+
+
+def _state_kept(work: Work, state: Mapping[str, Any], *, personal: bool) -> dict[str, Any]:
+    """What the talk is about from here on, and whose it is."""
+    if work.began_as and work.patient != work.began_as:
+        return _nobodys(state)
+    if work.patient is None:
+        return dict(state)
+    return {**state, "patient": work.patient.pk, "personal": personal}
 
 
 def verified_patient(conversation: Conversation) -> Patient | None:
@@ -103,6 +123,16 @@ def verified_patient(conversation: Conversation) -> Patient | None:
 def verified_now(conversation_id: UUID) -> Patient | None:
     """Who is verified, read anew."""
     return verified_patient(events.conversation_get(conversation_id))
+
+
+def identity_taken(work: Work) -> None:
+    """The work goes on for who is proven now: an action of this turn proved it, or ended the proof."""
+    work.patient = verified_now(work.conversation.pk)
+    state = work.turn.state
+    if work.began_as and work.patient != work.began_as:
+        state = _nobodys(state)
+        work.turn = replace(work.turn, earlier=tuple)
+    work.turn = turn_of(replace(work.turn, state=state), work.patient)
 
 
 def turn_of(turn: Turn, patient: Patient | None) -> Turn:
@@ -141,8 +171,9 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
     False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
     """
     calls, payload = list(_calls(work)), _payload(work, reply)
-    owner = {"patient": work.patient.pk} if work.patient and payload.get("personal") else {}
-    talk = {"state": {**reply.state, **owner}, "language": reply.language}
+    state = _state_kept(work, reply.state, personal=bool(payload.get("personal")))
+    talk = {"state": state, "language": reply.language}
+    owner = work.patient or work.began_as  # the answer that ends a proof is still to the patient
     with transaction.atomic():
         # An event's number takes the conversation's row: first, as everywhere, for the other order deadlocks.
         for type, asked in _asked(results):
@@ -151,14 +182,14 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
                 type=type,
                 payload=asked,
                 run=work.run,
-                patient=work.patient,
+                patient=owner,
             )
         told = events.event_append(
             conversation_id=work.conversation.pk,
             type="message.completed",
             payload=payload,
             run=work.run,
-            patient=work.patient,
+            patient=owner,
             talk=talk,
         )
         rows_insert(calls)
@@ -208,7 +239,10 @@ def _payload(work: Work, reply: Reply) -> dict[str, Any]:
 
 def _is_personal(work: Work) -> bool:
     """Whether the answer may hold a patient's data: it was looked up, told to the model, or what the talk was about."""
-    is_about_them = work.patient is not None and work.conversation.state.get("patient") == work.patient.pk
+    state = work.conversation.state
+    is_about_them = (
+        work.began_as is not None and state.get("patient") == work.began_as.pk and bool(state.get("personal"))
+    )
     looked_up = any(tool_get(outcome.name).private for _, outcome in work.outcomes)
     return looked_up or work.turn.account.personal or is_about_them
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
-from uuid import UUID
 
 Language = Literal["en", "he"]
 
@@ -69,9 +68,9 @@ class Turn:
     code: Mapping[str, Any] = field(default_factory=dict)
     location: tuple[float, float] | None = None
     resumed: bool = False
+    asked_by_another: bool = False  # than is proven now: it is not answered
     patient_id: str | None = None
     conversation_language: Language = "en"
-    conversation_id: UUID | None = None
     earlier: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     tokens_spent: int = 0
     personal: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -1,6 +1,7 @@
 """What language models may cost: tokens of a conversation and of a day, counted in the runs' rows."""
 
 import logging
+import threading
 import time
 from datetime import timedelta
 from decimal import Decimal
@@ -42,6 +43,7 @@ class Day:
     """The whole site's last 24 hours, read at most every few seconds: the rows of a day are many."""
 
     def __init__(self) -> None:
+        self._reading = threading.Lock()
         self.forget()
 
     def forget(self) -> None:
@@ -55,11 +57,14 @@ class Day:
         return time.monotonic() - self._read_at > DAY_READ_SECONDS
 
     def read(self) -> None:
-        """Reads it."""
-        rows = Run.objects.filter(created_at__gt=timezone.now() - timedelta(days=1), tokens_in__gt=0)
-        used = rows.aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")), cost=Sum("cost"))
-        self.spent = (used["tokens"] or 0, used["cost"] or Decimal(0))
-        self._read_at = time.monotonic()
+        """Reads it, unless somebody else just has."""
+        with self._reading:
+            if not self.is_old:
+                return
+            rows = Run.objects.filter(created_at__gt=timezone.now() - timedelta(days=1), tokens_in__gt=0)
+            used = rows.aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")), cost=Sum("cost"))
+            self.spent = (used["tokens"] or 0, used["cost"] or Decimal(0))
+            self._read_at = time.monotonic()
 
 
 day = Day()

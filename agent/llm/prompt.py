@@ -65,8 +65,6 @@ def messages_of(
         is_user = payload["role"] == "user"
         if not is_user and payload["role"] != "assistant":
             continue
-        if payload.get("personal") and not turn.identifier:
-            continue  # a patient's data is not told once it is no longer proven who asks
         text = str(payload["text"])
         if not is_user and len(text) > LONGEST_SAID:
             text = _summary(payload)

@@ -13,9 +13,10 @@ class Migration(migrations.Migration):
             name="patient",
             field=models.ForeignKey(
                 blank=True,
+                db_constraint=False,
                 db_index=False,
                 null=True,
-                on_delete=models.SET_NULL,
+                on_delete=models.DO_NOTHING,
                 related_name="+",
                 to="prescriptions.patient",
                 verbose_name="patient",

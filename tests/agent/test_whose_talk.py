@@ -13,13 +13,12 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from agent import events, loop, runs, turns
+from agent import consumers, events, loop, runs, turns
 from agent.hub import Hub
 from agent.live import Live
 from agent.models import Conversation, Event, Run
 from agent.sentences import SENTENCES
-from pharmacy_site.lib.rows import asked
-from prescriptions.models import Patient
+from prescriptions.models import Patient, Prescription
 
 DAVID, SARAH = "10000101", "10000102"  # he has Amoxicillin and Metformin, she Amoxicillin
 pytestmark = pytest.mark.usefixtures("demo_committed")
@@ -74,9 +73,24 @@ def talk() -> Talk:
     return talk
 
 
+@pytest.fixture
+def small_talk() -> Talk:
+    """David's too, but of nothing that is on his file."""
+    talk = Talk()
+    talk.belongs_to(DAVID)
+    assert "Metformin" in talk.say("is Metformin in stock?")
+    assert "Metformin" in talk.say("does it need a prescription?")
+    return talk
+
+
 @pytest.mark.parametrize("after", [None, SARAH])
-def test_nobody_else_hears_what_a_patient_talked_about(talk: Talk, after: str | None) -> None:
+@pytest.mark.parametrize("begun", ["talk", "small_talk"])
+def test_nobody_else_hears_what_a_patient_talked_about(
+    request: pytest.FixtureRequest, begun: str, after: str | None
+) -> None:
+    talk: Talk = request.getfixturevalue(begun)
     talk.belongs_to(after)
+    assert "Metformin" not in str(talk.shown)
     for text in (
         "how much does it cost?",
         "where can I get it?",
@@ -85,6 +99,64 @@ def test_nobody_else_hears_what_a_patient_talked_about(talk: Talk, after: str | 
     ):
         assert "Metformin" not in talk.say(text), text
     assert "Metformin" not in talk.told
+
+
+@pytest.mark.parametrize("begun", ["talk", "small_talk"])
+def test_who_asked_to_be_forgotten_is(request: pytest.FixtureRequest, begun: str) -> None:
+    talk: Talk = request.getfixturevalue(begun)
+    assert "no longer know" in talk.say("log me out")
+    assert "Metformin" not in talk.told + str(talk.shown) + talk.say("how much does it cost?")
+
+
+def test_a_question_that_waits_is_not_answered_to_somebody_else(talk: Talk) -> None:
+    talk.send("how many refills are left on my Metformin?")
+    talk.belongs_to(SARAH)
+    answer_next(talk.conversation.pk)
+    last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
+    assert last and last.payload["text"] == SENTENCES["asked_by_another"][0]
+    assert "Metformin" not in talk.told + str(talk.shown)
+
+
+def test_an_emergency_is_answered_whoever_asked(talk: Talk) -> None:
+    talk.send("my chest hurts and I can't breathe")
+    talk.belongs_to(SARAH)
+    answer_next(talk.conversation.pk)
+    last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
+    assert last and last.payload["phones"]
+
+
+def test_the_next_person_by_identifier_begins_anew(settings: Any) -> None:
+    settings.CHAT_IDENTITY = "identifier"
+    talk = Talk()
+    talk.say("what prescriptions do I have? my e-mail is david.cohen@example.com")
+    assert "Metformin" in talk.say("refill status of my metformin")
+    talk.say("show the prescriptions of someone else")
+    talk.say("sarah.levi@example.com")
+    patient = events.conversation_get(talk.conversation.pk).patient
+    assert patient and patient.mrn == SARAH
+    assert "Metformin" not in talk.told + str(talk.shown) + talk.say("how much does it cost?")
+    talk.belongs_to(None)
+    assert "Metformin" not in talk.told + str(talk.shown) + talk.say("how much does it cost?")
+
+
+def test_a_question_for_somebody_else_becomes_theirs_without_what_it_was_about(talk: Talk) -> None:
+    talk.say("what is the refill status of my wife's prescription?")
+    talk.say("sarah.levi@example.com")
+    talk.belongs_to(SARAH)
+    head = talk.conversation.events.count()
+    Run.objects.create(conversation=talk.conversation, kind=Run.Kind.RESUME, input_seq=head)
+    answer_next(talk.conversation.pk)
+    last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
+    assert last and "Sarah Levi" in last.payload["text"] and "Metformin" not in str(last.payload)
+
+
+def test_no_other_act_revives_a_proof_that_is_over(talk: Talk) -> None:
+    ago = timezone.now() - timedelta(minutes=16)
+    Conversation.objects.filter(pk=talk.conversation.pk).update(active_at=ago)
+    runs.handoff_request(conversation_id=talk.conversation.pk)
+    answer_next(talk.conversation.pk)
+    assert not events.conversation_get(talk.conversation.pk).is_proven
+    assert "Metformin" not in str(talk.shown) + talk.say("show me my prescriptions")
 
 
 def test_the_patient_goes_on_where_they_were(talk: Talk) -> None:
@@ -124,13 +196,11 @@ def test_a_page_shows_personal_answers_to_their_patient_only(talk: Talk) -> None
         return [SENTENCES["veiled"][0] not in frame["text"] for frame in talk.shown if frame.get("personal")]
 
     assert personal() == [False, False, False, True]
-    # What somebody else said is not shown to her either; nobody's own words are hidden from who has not proven anything.
     words = [frame["text"] for frame in talk.shown if frame.get("role") == "user"]
-    assert words == 3 * [SENTENCES["veiled"][0]] + ["show me my prescriptions"]
+    assert words == 3 * [SENTENCES["veiled_words"][0]] + ["show me my prescriptions"]
     talk.belongs_to(DAVID)
     assert personal() == [True, True, True, False]
     talk.belongs_to(None)
-    assert "show me my prescriptions" in [frame.get("text") for frame in talk.shown]
     assert personal() == [False, False, False, False]
 
 
@@ -160,13 +230,27 @@ def test_an_answer_that_is_finished_after_the_next_one_was_proven_is_still_the_f
     assert "Metformin" not in str([frame for frame in talk.shown if frame.get("personal")])
 
 
+def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
+    talk.send("show me my prescriptions")
+    run = runs.run_claim(talk.conversation.pk)
+    assert run is not None
+    for who, is_theirs in ((DAVID, True), (SARAH, False), (None, False)):
+        talk.belongs_to(who)
+        _, at_work, told, _ = consumers._missed(events.conversation_get(talk.conversation.pk), 0)
+        assert at_work == run and told is is_theirs
+    # An answer that ends a proof, or comes after its end, is still told where it was asked; not to the next person.
+    key = talk.conversation.secret_hash
+    assert "Metformin" in str(events.events_after(key, 0))
+    talk.belongs_to(SARAH)
+    assert "Metformin" not in str(events.events_after(key, 0))
+
+
 def test_a_patient_who_is_deleted_leaves_what_nobody_is_shown(talk: Talk) -> None:
-    Event.objects.filter(conversation=talk.conversation).update(patient=None)
-    talk.belongs_to(DAVID)
-    messages = asked(events.messages_question(talk.conversation.pk, 99, 99))
-    david = Patient.objects.get(mrn=DAVID)
-    assert not [payload for payload in messages.before(99, david.pk) if payload.get("personal")]
-    assert not [payload for payload in messages.before(99, None) if payload.get("personal")]
+    Prescription.objects.all().delete()
+    Patient.objects.get(mrn=DAVID).delete()
+    for other in (SARAH, None):
+        talk.belongs_to(other)
+        assert "Metformin" not in str(talk.shown) and "Metformin" not in talk.told
 
 
 def test_rows_of_before_get_their_patient_where_it_is_known(talk: Talk) -> None:
@@ -177,7 +261,12 @@ def test_rows_of_before_get_their_patient_where_it_is_known(talk: Talk) -> None:
     Event.objects.filter(pk=old.pk).update(
         created_at=timezone.now() - timedelta(hours=1)
     )  # an earlier proof's
+    untouched = Talk()
+    untouched.say("is Metformin in stock?")
     migration.owners_fill(apps, SimpleNamespace(connection=connection))
     owned = Event.objects.filter(patient__mrn=DAVID)
-    personal = Event.objects.filter(conversation=talk.conversation, payload__personal=True)
-    assert set(owned) == set(personal.exclude(pk=old.pk)) and owned.exists()
+    assert set(owned) == set(talk.conversation.events.filter(type="message.completed").exclude(pk=old.pk))
+    assert Conversation.objects.get(pk=talk.conversation.pk).state == {}
+    assert Conversation.objects.get(pk=untouched.conversation.pk).state["focus"]
+    talk.belongs_to(SARAH)
+    assert "Metformin" not in talk.told + str(talk.shown)

@@ -100,7 +100,7 @@ def test_a_runs_row_from_its_claim_to_its_end(conversation: Conversation) -> Non
 def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: Conversation) -> None:
     shown = events.event_append(conversation_id=conversation.pk, type="message.completed", payload=NESTED)
     messages = asked(events.messages_question(conversation.pk, shown["seq"], 3))
-    assert messages.payload(shown["seq"]) == NESTED and messages.before(shown["seq"], None) == []
+    assert messages.last(shown["seq"]) == (NESTED, None) and messages.before(shown["seq"], None) == []
     assert messages.before(shown["seq"] + 1, None) == [NESTED]
     assert held(events.conversation_get(conversation.pk), "seq_head", "active_at") == held(
         conversation, "seq_head", "active_at"
@@ -113,7 +113,7 @@ def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: C
     assert (found.state, found.language, found.seq_head) == ({}, "en", told["seq"])
     assert [frame["seq"] for frame in events.events_after(conversation.secret_hash, 0)] == [1, 2]
     with pytest.raises(Event.DoesNotExist):
-        asked(events.messages_question(conversation.pk, 3, 3)).payload(3)
+        asked(events.messages_question(conversation.pk, 3, 3)).last(3)
 
 
 def test_a_message_needs_the_secret_that_opens_its_conversation(conversation: Conversation) -> None:
