@@ -6,7 +6,6 @@ One object looks after one turn: at the sentences of a language model as they co
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
-from uuid import UUID
 
 from django.conf import settings
 
@@ -36,7 +35,7 @@ _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 class OutputCheck:
     """What the words of one turn may rest on, growing with its results."""
 
-    def __init__(self, work: Work, numbers_before: Callable[[UUID], Awaitable[list[str]]]) -> None:
+    def __init__(self, work: Work, numbers_before: Callable[[Work], Awaitable[list[str]]]) -> None:
         self._work, self._numbers_before = work, numbers_before
         turn = work.turn
         self._grounds = Grounds(
@@ -102,7 +101,7 @@ class OutputCheck:
         if missing and not self._looked_back:
             self._looked_back = True
             state = self._work.turn.state
-            earlier = await self._numbers_before(self._work.conversation.pk)
+            earlier = await self._numbers_before(self._work)
             self._grounds.add([*earlier, *_names(state)])
             self._grounds.prove(f"count:{length}" for length in _lengths(state))
             missing = self._grounds.missing(shown)

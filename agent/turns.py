@@ -153,15 +153,18 @@ def _personal(patient: Patient) -> dict[str, list[str]]:
     }
 
 
-def numbers_before(conversation_id: UUID) -> list[str]:
-    """The numbers that earlier answers of a conversation had from tools, and those that its messages showed."""
-    calls = ToolCall.objects.filter(run__conversation_id=conversation_id).order_by("-pk")
+def numbers_before(work: Work) -> list[str]:
+    """The numbers that earlier answers had from tools, and those that messages showed; not those of another patient's."""
+    conversation = work.conversation
+    owned = conversation.events.filter(patient__isnull=False, run__isnull=False)
+    others = owned.exclude(patient=work.patient).values("run") if work.patient else owned.values("run")
+    calls = ToolCall.objects.filter(run__conversation=conversation).exclude(run__in=others).order_by("-pk")
     found = [
         number
         for evidence in calls.values_list("evidence", flat=True)[:EARLIER_CALLS]
         for number in evidence.get("numbers", ())
     ]
-    handoffs = Handoff.objects.filter(conversation_id=conversation_id).values_list("number", flat=True)
+    handoffs = Handoff.objects.filter(conversation_id=conversation.pk).values_list("number", flat=True)
     return found + list(handoffs)
 
 

@@ -24,11 +24,11 @@ from agent.output import OutputCheck
 def test_how_many_is_proven_by_a_list_and_not_by_the_way_it_is_looked_at(
     results: int, found: dict[str, Any], said: str, is_proven: bool
 ) -> None:
-    async def none_before(conversation_id: object) -> list[str]:
+    async def none_before(work: object) -> list[str]:
         return []
 
     turn = Turn("hello", "en", {}, timezone.localtime().replace(hour=11, minute=11))
-    work: Any = SimpleNamespace(turn=turn, conversation=SimpleNamespace(pk=None))
+    work: Any = SimpleNamespace(turn=turn)
     check = OutputCheck(work, none_before)
     check.take([StepResult(Step("tool", {}), ok=True, result=dict(found)) for _ in range(results)])
     assert ("number" not in asyncio.run(check.of_sentence(said, []))) == is_proven

@@ -57,10 +57,14 @@ class Talk:
     @property
     def told(self) -> str:
         """What a model would be told of what was said, and of what the talk is about."""
+        turn = self.work.turn
+        return str([turn.earlier(), turn.state])
+
+    @property
+    def work(self) -> turns.Work:
         conversation = events.conversation_get(self.conversation.pk)
         run = Run(conversation=conversation, kind=Run.Kind.RESUME, input_seq=conversation.seq_head + 1)
-        turn = turns.work_load(run).turn
-        return str([turn.earlier(), turn.state])
+        return turns.work_load(run)
 
 
 @pytest.fixture
@@ -243,6 +247,14 @@ def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
     assert "Metformin" in str(events.events_after(key, 0))
     talk.belongs_to(SARAH)
     assert "Metformin" not in str(events.events_after(key, 0))
+
+
+@pytest.mark.parametrize(("who", "is_known"), [(DAVID, True), (SARAH, False), (None, False)])
+def test_numbers_of_one_patient_prove_nothing_to_another(talk: Talk, who: str | None, is_known: bool) -> None:
+    talk.belongs_to(who)
+    assert ("5" in turns.numbers_before(talk.work)) is is_known  # his refills
+    talk.say("is Advil in stock?")
+    assert turns.numbers_before(talk.work)
 
 
 def test_a_patient_who_is_deleted_leaves_what_nobody_is_shown(talk: Talk) -> None:
