@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from agent import confirmations
@@ -60,11 +61,13 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
     """Brings in a person: the row with its number, or the one that this conversation has open already."""
     reason = str(arguments.get("reason", "customer_asked"))
     conversation = run.conversation
+    patient = verified_patient(conversation)
     with transaction.atomic():
         if not run_hold(run):
             return {"number": "", "again": True, "reason": reason}  # cancelled meanwhile: nobody reads this
         is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
-        existing = is_open.exclude(run_key=str(run.pk)).order_by("-pk").first()
+        theirs = is_open.filter(Q(patient=None) | Q(patient=patient))
+        existing = theirs.exclude(run_key=str(run.pk)).order_by("-pk").first()
         if existing:
             return {"number": existing.number, "again": True, "reason": existing.reason}
         # A run that was taken up again finds what its first attempt has done.
@@ -74,7 +77,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
             reason=reason if reason in Handoff.Reason.values else "customer_asked",
             run_key=str(run.pk),
             language=conversation.language,
-            patient=conversation.patient,
+            patient=patient,
         )
         if not known:
             handoff_tell(conversation, opened, run)

@@ -43,7 +43,7 @@ class ChatSocket(AsyncWebsocketConsumer):
         self._grown = False
         self._held: list[Frame] = []
         self._shown: tuple[str, int] = ("", 0)  # a run, and how much of its text the client has
-        self._over = "no run"
+        self._over = self._ignored = "no run"
 
     def stop_news(self) -> None:
         """The line is gone: nothing more is read or sent."""
@@ -66,7 +66,7 @@ class ChatSocket(AsyncWebsocketConsumer):
                 for frame in await at_door(events.events_after)(self.key, self.sent):
                     if _ends_run(frame):
                         self._release(frame["run_id"])  # what was shown of it came before its end
-                    self._deliver(frame)
+                    self._deliver(events.veiled(frame) if frame.get("run_id") == self._ignored else frame)
         except DatabaseError as error:
             log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
         finally:
@@ -166,8 +166,8 @@ class ChatSocket(AsyncWebsocketConsumer):
         self._shown = (progress["run_id"], len(progress["text"]))
 
     def ignore(self, run_id: UUID) -> None:
-        """What the run at work shows is another patient's: only its end is told."""
-        self._over = str(run_id)
+        """The run at work is another patient's: of it only its end is told, without its words."""
+        self._over = self._ignored = str(run_id)
 
     # -- frames to the client ---------------------------------------------------------------------------------
     def push(self, frame: Frame) -> None:

@@ -224,7 +224,7 @@ def events_after(key: str, seq: int) -> list[dict[str, Any]]:
     rows = Event.objects.filter(conversation__secret_hash=key, seq__gt=seq)
     found = rows.select_related("conversation").order_by("seq")
     return [
-        _veiled(event)
+        veiled(frame(event))
         if event.patient_id is not None and _viewer(event.conversation) not in (None, event.patient_id)
         else frame(event)
         for event in found
@@ -234,7 +234,7 @@ def events_after(key: str, seq: int) -> list[dict[str, Any]]:
 def events_shown(conversation: Conversation, seq: int) -> list[dict[str, Any]]:
     """The same for somebody who comes back: without all that was said while another was proven to ask than is now."""
     rows = conversation.events.filter(seq__gt=seq).order_by("seq")
-    return [frame(event) if is_shown(event, conversation) else _veiled(event) for event in rows]
+    return [frame(event) if is_shown(event, conversation) else veiled(frame(event)) for event in rows]
 
 
 def is_shown(event: Event, conversation: Conversation) -> bool:
@@ -249,11 +249,11 @@ def _viewer(conversation: Conversation) -> int | None:
     return conversation.patient_id if conversation.is_proven else None
 
 
-def _veiled(event: Event) -> dict[str, Any]:
-    told = frame(event)
-    if event.type == "confirm.requested":
+def veiled(told: dict[str, Any]) -> dict[str, Any]:
+    """The frame of an event without what was said in it."""
+    if told["type"] == "confirm.requested":
         return told | {"summary": told["summary"] | {"rows": []}}
-    if event.type != "message.completed":
+    if told["type"] != "message.completed":
         return told
     language: Language = "he" if told["lang"] == "he" else "en"
     text = say("veiled" if told["role"] == "assistant" else "veiled_words", language)

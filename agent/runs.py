@@ -21,7 +21,7 @@ from django.utils.crypto import salted_hmac
 from agent import events
 from agent.llm.base import Account
 from agent.llm.budget import spent
-from agent.models import Confirmation, Conversation, Run
+from agent.models import Confirmation, Conversation, Event, Run
 from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
 from agent.wording import Language, label, say
@@ -116,6 +116,8 @@ def message_accept(
             seq = events.message_append(run, key, body, place)
             if tried:
                 _code_record(events.conversation_get(conversation_id), tried)
+            if tried and tried.outcome == "ok":  # who typed it is who it proves, whoever was proven before
+                Event.objects.filter(conversation_id=conversation_id, seq=seq).update(patient=tried.patient)
             return Accepted(seq, duplicate=False)
     except IntegrityError:
         # The same message on another socket was first.

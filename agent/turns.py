@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
-from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from agent import events
@@ -103,7 +103,9 @@ def _state_for(patient: Patient | None, state: Mapping[str, Any]) -> dict[str, A
 
 
 def _nobodys(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: state[key] for key in _NOBODYS & state.keys()}
+    """What the next person may find: also what waits for who that is, but not about which medicine."""
+    waiting = {"waiting": {"intent": state["waiting"]["intent"]}} if state.get("waiting") else {}
+    return {key: state[key] for key in _NOBODYS & state.keys()} | waiting
 
 
 def _state_kept(work: Work, state: Mapping[str, Any], *, personal: bool) -> dict[str, Any]:
@@ -120,19 +122,13 @@ def verified_patient(conversation: Conversation) -> Patient | None:
     return conversation.patient if conversation.is_proven and not conversation.identity_elsewhere else None
 
 
-def verified_now(conversation_id: UUID) -> Patient | None:
-    """Who is verified, read anew."""
-    return verified_patient(events.conversation_get(conversation_id))
-
-
 def identity_taken(work: Work) -> None:
     """The work goes on for who is proven now: an action of this turn proved it, or ended the proof."""
-    work.patient = verified_now(work.conversation.pk)
-    state = work.turn.state
+    work.conversation = work.run.conversation = events.conversation_get(work.conversation.pk)
+    work.patient = verified_patient(work.conversation)
     if work.began_as and work.patient != work.began_as:
-        state = _nobodys(state)
-        work.turn = replace(work.turn, earlier=tuple)
-    work.turn = turn_of(replace(work.turn, state=state), work.patient)
+        work.turn = replace(work.turn, state=_nobodys(work.turn.state), earlier=tuple)
+    work.turn = turn_of(work.turn, work.patient)
 
 
 def turn_of(turn: Turn, patient: Patient | None) -> Turn:
@@ -164,8 +160,10 @@ def numbers_before(work: Work) -> list[str]:
         for evidence in calls.values_list("evidence", flat=True)[:EARLIER_CALLS]
         for number in evidence.get("numbers", ())
     ]
-    handoffs = Handoff.objects.filter(conversation_id=conversation.pk).values_list("number", flat=True)
-    return found + list(handoffs)
+    handoffs = Handoff.objects.filter(
+        Q(patient=None) | Q(patient=work.patient), conversation_id=conversation.pk
+    )
+    return found + list(handoffs.values_list("number", flat=True))
 
 
 def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: str) -> bool:

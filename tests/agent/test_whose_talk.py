@@ -2,23 +2,25 @@
 
 import asyncio
 import importlib
+import re
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
 import pytest
+from answering import answer as answer_claimed
 from answering import answer_next
 from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from agent import consumers, events, loop, runs, turns
-from agent.hub import Hub
-from agent.live import Live
+from agent import consumers, events, runs, turns
+from agent.chat_socket import ChatSocket
 from agent.models import Conversation, Event, Run
 from agent.sentences import SENTENCES
-from prescriptions.models import Patient, Prescription
+from prescriptions.models import Handoff, Patient, Prescription
+from prescriptions.tasks import notifications_deliver
 
 DAVID, SARAH = "10000101", "10000102"  # he has Amoxicillin and Metformin, she Amoxicillin
 pytestmark = pytest.mark.usefixtures("demo_committed")
@@ -65,6 +67,20 @@ class Talk:
         conversation = events.conversation_get(self.conversation.pk)
         run = Run(conversation=conversation, kind=Run.Kind.RESUME, input_seq=conversation.seq_head + 1)
         return turns.work_load(run)
+
+
+def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:
+    async def read() -> list[dict[str, Any]]:
+        socket, heard = ChatSocket(), []
+        socket.key, socket.sent, socket.ready = talk.conversation.secret_hash, ignored.input_seq, True
+        socket.push = heard.append  # type: ignore[method-assign]
+        socket.ignore(ignored.pk)
+        socket.grown()
+        assert socket._reading
+        await socket._reading
+        return heard
+
+    return asyncio.run(read())
 
 
 @pytest.fixture
@@ -151,7 +167,8 @@ def test_a_question_for_somebody_else_becomes_theirs_without_what_it_was_about(t
     Run.objects.create(conversation=talk.conversation, kind=Run.Kind.RESUME, input_seq=head)
     answer_next(talk.conversation.pk)
     last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
-    assert last and "Sarah Levi" in last.payload["text"] and "Metformin" not in str(last.payload)
+    assert last and "Amoxicillin" in last.payload["text"] and "Metformin" not in str(last.payload)
+    assert last.patient and last.patient.mrn == SARAH
 
 
 def test_no_other_act_revives_a_proof_that_is_over(talk: Talk) -> None:
@@ -160,7 +177,34 @@ def test_no_other_act_revives_a_proof_that_is_over(talk: Talk) -> None:
     runs.handoff_request(conversation_id=talk.conversation.pk)
     answer_next(talk.conversation.pk)
     assert not events.conversation_get(talk.conversation.pk).is_proven
+    assert Handoff.objects.get(conversation_id=talk.conversation.pk).patient is None
     assert "Metformin" not in str(talk.shown) + talk.say("show me my prescriptions")
+
+
+def test_a_person_is_asked_for_by_each_patient_apart(talk: Talk) -> None:
+    def number() -> str:
+        runs.handoff_request(conversation_id=talk.conversation.pk)
+        answer_next(talk.conversation.pk)
+        return Handoff.objects.order_by("pk").last().number  # type: ignore[union-attr]
+
+    first = number()
+    assert number() == first
+    talk.belongs_to(SARAH)
+    assert number() != first
+    owners = Handoff.objects.order_by("pk").values_list("patient__mrn", flat=True)
+    assert list(owners) == [DAVID, SARAH]
+
+
+def test_a_code_that_is_typed_proves_who_typed_it_whoever_was_proven_before(
+    talk: Talk, mailoutbox: list[Any]
+) -> None:
+    talk.say("what are my wife's prescriptions?")
+    talk.say("sarah.levi@example.com")
+    notifications_deliver()
+    code = re.findall(r"\b\d{6}\b", mailoutbox[-1].body)[0]
+    said = talk.say(code)
+    assert "Sarah Levi" in said and "Metformin" not in said
+    assert [frame["text"] for frame in talk.shown if frame.get("role") == "user"][-1] != "Hidden for privacy."
 
 
 def test_the_patient_goes_on_where_they_were(talk: Talk) -> None:
@@ -224,10 +268,7 @@ def test_an_answer_that_is_finished_after_the_next_one_was_proven_is_still_the_f
     assert run is not None
     talk.belongs_to(SARAH)
 
-    async def work() -> None:
-        await loop.answer(run, Live(Hub(), run.conversation.secret_hash, run.pk, run.attempts))
-
-    asyncio.run(work())
+    answer_claimed(run)
     last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
     assert last and "Metformin" in last.payload["text"]
     assert "Metformin" not in talk.told and "Metformin" not in talk.say("and the second one?")
@@ -242,6 +283,13 @@ def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
         talk.belongs_to(who)
         _, at_work, told, _ = consumers._missed(events.conversation_get(talk.conversation.pk), 0)
         assert at_work == run and told is is_theirs
+    # Its end is told to a page that came back, but not its words.
+    talk.belongs_to(None)
+    answer_claimed(run)
+    [told_last] = [
+        frame for frame in heard_by_a_page_that_came_back(talk, run) if frame.get("role") == "assistant"
+    ]
+    assert told_last["text"] == SENTENCES["veiled"][0] and told_last["run_id"] == str(run.pk)
     # An answer that ends a proof, or comes after its end, is still told where it was asked; not to the next person.
     key = talk.conversation.secret_hash
     assert "Metformin" in str(events.events_after(key, 0))
