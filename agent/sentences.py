@@ -495,8 +495,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "veiled_words": ("Hidden for privacy.", "הוסתר לשמירה על הפרטיות."),
     "asked_by_another": (
-        "It is no longer certain who asked that. Please ask again.",
-        "כבר לא ודאי מי שאל את זה. נא לשאול שוב.",
+        "I can no longer tell who asked that. Please ask again.",
+        "כבר לא ברור מי כתב את ההודעה. נא לשאול שוב.",
     ),
     "confirm_refill": (
         "Pass this refill request to a pharmacist?",
