@@ -127,7 +127,7 @@ def lesson_of_the_site() -> Lesson:
 
     from agent.llm import prompt
     from agent.llm.base import Step, StepResult, Turn
-    from agent.llm.functions import functions_for
+    from agent.llm.functions import functions_told
     from agent.llm.placeholders import Placeholders
     from agent.tools.base import ToolContext
     from agent.tools.registry import call_tool
@@ -141,7 +141,7 @@ def lesson_of_the_site() -> Lesson:
         result = StepResult(Step(name, arguments), outcome.ok, outcome.result, "", outcome.evidence)
         results[name] = prompt.result_told(result, hidden, "en")
     instructions = "\n".join(message["content"] for message in told if message["role"] == "system")
-    return Lesson(instructions, MESSAGE, functions_for(turn), results)
+    return Lesson(instructions, MESSAGE, json.loads(functions_told(turn)), results)
 
 
 def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:

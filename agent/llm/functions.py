@@ -61,28 +61,20 @@ _REFILL: Final = _function(
 )
 
 
-def functions_for(turn: Turn) -> list[dict[str, Any]]:
-    """The function definitions that this turn's model is given."""
-    return _functions(is_identified=bool(turn.identifier))
-
-
 def functions_told(turn: Turn) -> str:
-    """The same as JSON: it is the greater part of a request, and always one of two."""
+    """The function definitions that this turn's model is given, as a JSON list: of each kind of turn written once."""
     return _functions_told(is_identified=bool(turn.identifier))
 
 
 @cache
 def _functions_told(*, is_identified: bool) -> str:
-    return json.dumps(_functions(is_identified=is_identified), ensure_ascii=False, separators=(",", ":"))
-
-
-def _functions(*, is_identified: bool) -> list[dict[str, Any]]:
     tools = [
         definition
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return [*tools, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY]
+    given = [*tools, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY]
+    return json.dumps(given, ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True)

@@ -83,24 +83,26 @@ def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, A
     return asyncio.run(read())
 
 
-@pytest.fixture
-def talk() -> Talk:
+def davids(*asked_for: str) -> Talk:
+    """David's talk, all of it about his Metformin."""
     talk = Talk()
     talk.belongs_to(DAVID)
-    assert "Metformin" in talk.say("show me my prescriptions")
-    assert "Metformin" in talk.say("what is the status of the second one?")
-    assert "Metformin" in talk.say("how much does it cost?")
+    for text in asked_for:
+        assert "Metformin" in talk.say(text)
     return talk
+
+
+@pytest.fixture
+def talk() -> Talk:
+    return davids(
+        "show me my prescriptions", "what is the status of the second one?", "how much does it cost?"
+    )
 
 
 @pytest.fixture
 def small_talk() -> Talk:
-    """David's too, but of nothing that is on his file."""
-    talk = Talk()
-    talk.belongs_to(DAVID)
-    assert "Metformin" in talk.say("is Metformin in stock?")
-    assert "Metformin" in talk.say("does it need a prescription?")
-    return talk
+    """Of nothing that is on his file."""
+    return davids("is Metformin in stock?", "does it need a prescription?")
 
 
 @pytest.mark.parametrize("after", [None, SARAH])
