@@ -181,13 +181,14 @@ def _number(rows: Sequence[tuple[Any, ...]]) -> int:
 
 _MESSAGE: Final = Columns(Event, "agent_event", "seq", "payload", "patient")
 _MESSAGES: Final = f"""SELECT {_MESSAGE.sql} FROM agent_event
-WHERE conversation_id = %(conversation)s AND type = 'message.completed' AND seq <= %(seq)s
+WHERE conversation_id = %(conversation)s AND type = 'message.completed'
+    AND seq <= (SELECT input_seq FROM agent_run WHERE conversation_id = %(conversation)s AND state = 'running')
 ORDER BY seq DESC LIMIT %(most)s
 """
 
 
 class Messages:
-    """The last messages of a conversation up to a number, as rows: they are only read where they are told."""
+    """The last messages of a conversation, as rows: they are only read where they are told."""
 
     def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
         self._rows = rows
@@ -209,11 +210,9 @@ class Messages:
         ]
 
 
-def messages_question(conversation_id: UUID, seq: int, most: int) -> Question[Messages]:
-    """The last messages of a conversation up to a number, at most so many."""
-    return Question(
-        _MESSAGES, stored(Event, conversation=conversation_id, seq=seq) | {"most": most}, Messages
-    )
+def messages_question(conversation_id: UUID, most: int) -> Question[Messages]:
+    """The last messages of a conversation up to the one whose run is at work, at most so many."""
+    return Question(_MESSAGES, stored(Event, conversation=conversation_id) | {"most": most}, Messages)
 
 
 def events_after(key: str, seq: int) -> list[dict[str, Any]]:

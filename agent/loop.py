@@ -17,7 +17,7 @@ from agent.output import OutputCheck
 from agent.speech import Speaker
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
-from agent.turns import Work, identity_taken, numbers_before, work_commit, work_load
+from agent.turns import Work, identity_taken, numbers_before, work_commit, work_of
 from agent.wording import tool_label
 from pharmacy_site.lib.remembered import remembering
 
@@ -37,7 +37,7 @@ async def answer(run: Run, live: Live) -> None:
 
 
 async def _answer(run: Run, live: Live) -> None:
-    work = await in_database(work_load)(run)
+    work = work_of(run)
     model = model_chosen()
     check = OutputCheck(work, in_database(numbers_before))
     speaker = Speaker(live, check)

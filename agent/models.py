@@ -3,12 +3,16 @@
 import secrets
 import uuid
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+
+if TYPE_CHECKING:
+    from agent.runs import Background
 
 
 def public_id_make() -> str:
@@ -144,6 +148,7 @@ class Run(models.Model):
     answer_seq = models.PositiveIntegerField(_("answered by event"), null=True, blank=True)
     created_at = models.DateTimeField(_("accepted"), auto_now_add=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
+    background: "Background"  # of a run that was just claimed
 
     class Meta:
         verbose_name = _("run")

@@ -20,7 +20,7 @@ from django.utils.crypto import salted_hmac
 
 from agent import events
 from agent.llm.base import Account
-from agent.llm.budget import spent
+from agent.llm.budget import spent, spent_question
 from agent.models import Confirmation, Conversation, Event, Run
 from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
@@ -34,6 +34,7 @@ from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
 from prescriptions.masking import masked
 from prescriptions.models import Handoff, Patient
 
+EARLIER_TURNS: Final = 12  # how far back a language model is told what was said
 _OPEN = (Run.State.PENDING, Run.State.RUNNING)
 
 
@@ -73,6 +74,15 @@ class CodeOutcome:
     def told(self) -> dict[str, Any]:
         """What the run is told: never who it is, never the code."""
         return {"outcome": self.outcome, "tries_left": self.tries_left}
+
+
+@dataclass(frozen=True)
+class Background:
+    """What answering a run needs of its conversation beside the row, as it was when the run was claimed."""
+
+    messages: events.Messages
+    challenge: identity.OpenChallenge | None
+    tokens_spent: int
 
 
 def message_accept(
@@ -271,7 +281,7 @@ def run_claim(conversation_id: UUID) -> Run | None:
     """Takes the next waiting run of a conversation, or None when there is none or one is at work.
 
     A run whose lease has ended is free again: what its first process still says no longer counts. The run comes with its
-    conversation, its patient and its site. Raises ConversationGone.
+    conversation, its patient and its site, and with its `background`. Raises ConversationGone.
     """
     while True:
         now = timezone.now()
@@ -280,13 +290,19 @@ def run_claim(conversation_id: UUID) -> Run | None:
         begin = Question(_BEGIN, given | {"now": stored(Run, lease_until=now)["lease_until"]}, _begun)
         try:
             with savepoint():
-                # The conversation after the run: the one before may just have ended, and changed it.
-                run, conversation = asked_together(begin, events.conversation_question(conversation_id))
+                # All else after the run: the one before may just have ended, and changed it.
+                run, conversation, *background = asked_together(
+                    begin,
+                    events.conversation_question(conversation_id),
+                    events.messages_question(conversation_id, 2 * EARLIER_TURNS + 1),
+                    identity.challenge_question(conversation_id),
+                    spent_question(conversation_id),
+                )
         except IntegrityError:  # another one has just begun; its process takes this one next
             return None
         if run is None:
             return None
-        run.conversation = conversation
+        run.conversation, run.background = conversation, Background(*background)
         if run.attempts <= settings.CHAT_ATTEMPTS:
             return cast(Run, run)
         run_fail(run, "internal")  # it may be what ends the processes

@@ -13,19 +13,16 @@ from django.utils import timezone
 from agent import events
 from agent.grounding import numbers_of
 from agent.llm.base import Language, Reply, Step, StepResult, Turn
-from agent.llm.budget import spent_question
 from agent.models import Conversation, Run, ToolCall
 from agent.runs import run_done
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import tool_get, toolcall_row
 from agent.wording import tool_label
-from pharmacy_site.lib.rows import asked_together, rows_insert
+from pharmacy_site.lib.rows import rows_insert
 from pharmacy_site.lib.text import language_of
-from prescriptions import identity
 from prescriptions.models import Handoff, Patient
 from stores.geo import Point
 
-EARLIER_TURNS = 12  # how far back a language model is told what was said
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
 # Of a conversation's state: whose it is, and whether it is of their data; and what is nobody's, a town and a notice.
 _OWNED: Final = frozenset({"patient", "personal"})
@@ -59,18 +56,13 @@ class Work:
         )
 
 
-def work_load(run: Run) -> Work:
-    """Reads what else answering a claimed run needs."""
-    conversation = run.conversation
+def work_of(run: Run) -> Work:
+    """A claimed run as it is to be answered."""
+    conversation, background = run.conversation, run.background
     patient = verified_patient(conversation)
-    messages, challenge, tokens_spent = asked_together(
-        events.messages_question(conversation.pk, run.input_seq, 2 * EARLIER_TURNS + 1),
-        identity.challenge_question(conversation.pk),
-        spent_question(conversation.pk),
-    )
     text, owner = "", None
     if run.kind == Run.Kind.MESSAGE:
-        payload, owner = messages.last(run.input_seq)
+        payload, owner = background.messages.last(run.input_seq)
         text = payload["text"]
     kept: Language = "he" if conversation.language == "he" else "en"
     turn = Turn(
@@ -79,12 +71,12 @@ def work_load(run: Run) -> Work:
         state=_state_for(patient, conversation.state),
         now=timezone.localtime(),
         conversation_language=kept,
-        earlier=partial(messages.before, run.input_seq, patient.pk if patient else None),
+        earlier=partial(background.messages.before, run.input_seq, patient.pk if patient else None),
         asked_by_another=owner is not None and owner != (patient.pk if patient else None),
-        tokens_spent=tokens_spent,
+        tokens_spent=background.tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
-        challenge_open=settings.CHAT_IDENTITY == "otp" and challenge is not None,
+        challenge_open=settings.CHAT_IDENTITY == "otp" and background.challenge is not None,
         code=run.input.get("code", {}),
         location=(conversation.latitude, conversation.longitude)
         if conversation.latitude is not None and conversation.longitude is not None

@@ -65,8 +65,12 @@ class Talk:
     @property
     def work(self) -> turns.Work:
         conversation = events.conversation_get(self.conversation.pk)
-        run = Run(conversation=conversation, kind=Run.Kind.RESUME, input_seq=conversation.seq_head + 1)
-        return turns.work_load(run)
+        last = conversation.seq_head + 1
+        Run.objects.create(conversation=conversation, kind=Run.Kind.RESUME, input_seq=last)
+        run = runs.run_claim(conversation.pk)
+        assert run is not None and run.input_seq == last
+        run.delete()
+        return turns.work_of(run)
 
 
 def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:
