@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
 
+import aiohttp
 import httpx2
 import openai
 
@@ -158,7 +159,7 @@ class ChatCompletions:
                         await asyncio.sleep(wait)
         except TimeoutError:
             raise ModelUnavailable("timeout") from None
-        except (httpx2.HTTPError, openai.OpenAIError):
+        except (httpx2.HTTPError, openai.OpenAIError, aiohttp.ClientError):  # the last of what is no HTTP
             raise ModelUnavailable("cut") from None
         except UnicodeError:  # half a character in what is told
             raise ModelUnavailable("malformed") from None
@@ -341,7 +342,9 @@ def _retry_wait(error: openai.APIError) -> float | None:
 
 def _reason(error: openai.APIError) -> str:
     if not isinstance(error, openai.APIStatusError):
-        return "timeout" if isinstance(error, openai.APITimeoutError) else "unreachable"
+        is_late = isinstance(error, openai.APITimeoutError)
+        # As time-outs of connecting come also those that were refused or cut before an answer began.
+        return "timeout" if is_late and not isinstance(error.__cause__, httpx2.ConnectTimeout) else "unreachable"
     if error.status_code in (401, 403):
         return "key"
     return "overloaded" if error.status_code == 429 or error.status_code >= _FIRST_RETRYABLE else "request"

@@ -1,6 +1,10 @@
 """Whatever becomes of the model's server, a customer gets a useful answer in time, and hears once why it is plain (D6)."""
 
+import socketserver
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -116,6 +120,48 @@ def test_nobody_listens_where_the_model_should_be(tireless: ScriptedModel, setti
     settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
     talk, wrong = _broken_turn(tireless)
     assert (wrong, talk.run.fallback) == ([], "unreachable")
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+BROKEN_HTTP = {
+    "nothing": b"",
+    "no HTTP": b"hello\r\n\r\n",
+    "a status that is none": b"HTTP/1.1 abc Oops\r\n\r\n",
+    "half a head": HEAD,
+    "a header that is none": HEAD + b"no header\r\n\r\n",
+    "endless headers": HEAD + b"X-Pad: " + b"x" * 100_000 + b"\r\n\r\n",
+    "a length that is none": HEAD + b"Content-Length: many\r\n\r\n",
+    "less than its length": HEAD + b"Content-Length: 1000\r\n\r\n: beep\n\n",
+    "a chunk's size that is none": CHUNKED + b"zz\r\n: beep\n\n\r\n",
+    "a chunk that is longer": CHUNKED + b"3\r\n: beep\n\n\r\n",
+    "chunks without end": CHUNKED + b"8\r\n: beep\n\n\r\n",
+    "no compression": HEAD + b"Content-Encoding: gzip\r\nContent-Length: 9\r\n\r\nnot a zip",
+    "a way to itself": b"HTTP/1.1 307 Elsewhere\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n\r\n",
+    "a way to nowhere": b"HTTP/1.1 307 Elsewhere\r\nLocation: gopher://[\r\nContent-Length: 0\r\n\r\n",
+}
+
+
+@contextmanager
+def served_raw(reply: bytes) -> Iterator[str]:
+    """A server that reads a little of a request, sends these bytes and hangs up."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(1_000_000)
+            self.request.sendall(reply)
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("kind", BROKEN_HTTP)
+def test_what_is_no_http_gets_a_useful_answer(tireless: ScriptedModel, settings: Any, kind: str) -> None:
+    with served_raw(BROKEN_HTTP[kind]) as settings.OPENAI_BASE_URL:
+        talk, wrong = _broken_turn(tireless)
+    assert wrong == [] and talk.run.fallback in ("unreachable", "timeout", "cut")
 
 
 def test_one_busy_reply_is_tried_again(tireless: ScriptedModel) -> None:
