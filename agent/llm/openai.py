@@ -342,9 +342,11 @@ def _retry_wait(error: openai.APIError) -> float | None:
 
 def _reason(error: openai.APIError) -> str:
     if not isinstance(error, openai.APIStatusError):
-        is_late = isinstance(error, openai.APITimeoutError)
-        # As time-outs of connecting come also those that were refused or cut before an answer began.
-        return "timeout" if is_late and not isinstance(error.__cause__, httpx2.ConnectTimeout) else "unreachable"
+        # A connection that is refused, or cut before its answer begins, comes as a time-out of connecting.
+        is_slow = isinstance(error, openai.APITimeoutError) and not isinstance(
+            error.__cause__, httpx2.ConnectTimeout
+        )
+        return "timeout" if is_slow else "unreachable"
     if error.status_code in (401, 403):
         return "key"
     return "overloaded" if error.status_code == 429 or error.status_code >= _FIRST_RETRYABLE else "request"
