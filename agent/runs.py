@@ -26,8 +26,7 @@ from agent.processes import dead_forget, dead_names, own_name
 from agent.sockets import minute_admits
 from agent.wording import Language, label, say
 from pharmacy_site.lib.errors import PharmacyError
-from pharmacy_site.lib.rows import Columns, Question, asked, asked_together, stored
-from pharmacy_site.lib.savepoint import savepoint
+from pharmacy_site.lib.rows import Columns, Question, asked, changed_together, stored
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
@@ -289,15 +288,14 @@ def run_claim(conversation_id: UUID) -> Run | None:
         given = stored(Run, conversation=conversation_id, lease_owner=own_name(), lease_until=until)
         begin = Question(_BEGIN, given | {"now": stored(Run, lease_until=now)["lease_until"]}, _begun)
         try:
-            with savepoint():
-                # All else after the run: the one before may just have ended, and changed it.
-                run, conversation, *background = asked_together(
-                    begin,
-                    events.conversation_question(conversation_id),
-                    events.messages_question(conversation_id, 2 * EARLIER_TURNS + 1),
-                    identity.challenge_question(conversation_id),
-                    spent_question(conversation_id),
-                )
+            # All else after the run: the one before may just have ended, and changed it.
+            run, conversation, *background = changed_together(
+                begin,
+                events.conversation_question(conversation_id),
+                events.messages_question(conversation_id, 2 * EARLIER_TURNS + 1),
+                identity.challenge_question(conversation_id),
+                spent_question(conversation_id),
+            )
         except IntegrityError:  # another one has just begun; its process takes this one next
             return None
         if run is None:

@@ -48,6 +48,17 @@ def breaker(base_url: str, model: str) -> Breaker:
     return Breaker(f"model {model}", failures=_FAILURES, seconds=_LEFT_ALONE)
 
 
+def client_open(key: str, base_url: str) -> openai.AsyncOpenAI:
+    """A client of the SDK, over its aiohttp transport: a request costs a third less than over its own."""
+    return openai.AsyncOpenAI(
+        api_key=key or _ANY_KEY,
+        base_url=base_url or None,
+        max_retries=0,  # ours: once, with the first token's clock running
+        timeout=httpx2.Timeout(settings.OPENAI_TIMEOUT, connect=settings.OPENAI_FIRST_TOKEN_TIMEOUT),
+        http_client=openai.DefaultAioHttpClient(limits=_KEPT),
+    )
+
+
 class _Clients:
     """An event loop's clients: their connections belong to it."""
 
@@ -61,13 +72,7 @@ class _Clients:
     def get(self, key: str, base_url: str) -> openai.AsyncOpenAI:
         """The client for a server."""
         if (key, base_url) not in self._open:
-            self._open[key, base_url] = openai.AsyncOpenAI(
-                api_key=key or _ANY_KEY,
-                base_url=base_url or None,
-                max_retries=0,  # ours: once, with the first token's clock running
-                timeout=httpx2.Timeout(settings.OPENAI_TIMEOUT, connect=settings.OPENAI_FIRST_TOKEN_TIMEOUT),
-                http_client=openai.DefaultAioHttpClient(limits=_KEPT),
-            )
+            self._open[key, base_url] = client_open(key, base_url)
         return self._open[key, base_url]
 
     async def close(self) -> None:

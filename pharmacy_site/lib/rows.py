@@ -82,27 +82,30 @@ def asked(question: Question[V]) -> V:
         return question.read(_rows(cursor))
 
 
-def asked_together(*questions: Question[Any]) -> list[Any]:
-    """Return the answers, in their order; in one exchange where the database takes several statements: each is a wait."""
+def changed_together(*questions: Question[Any]) -> list[Any]:
+    """Return the answers, in their order. All changes are made, or none; each sees what those before it changed.
+
+    PostgreSQL takes all statements in one exchange: each is a wait.
+    """
+    # It makes one transaction of an exchange; to begin and to end one would be two exchanges more.
+    with savepoint() if connection.vendor == "postgresql" else transaction.atomic():
+        found = _exchanged(questions)
+        return [question.read(rows) for question, rows in zip(questions, found, strict=True)]
+
+
+def _exchanged(questions: Sequence[Question[Any]]) -> list[list[tuple[Any, ...]]]:
+    found = []
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("; ".join(cursor.mogrify(one.statement, one.parameters) for one in questions))
-            found = [_rows(cursor)]
+            found.append(_rows(cursor))
             while cursor.nextset():
                 found.append(_rows(cursor))
         else:
-            found = []
             for question in questions:
                 cursor.execute(question.statement, question.parameters)
                 found.append(_rows(cursor))
-    return [question.read(rows) for question, rows in zip(questions, found, strict=True)]
-
-
-def changed_together(*questions: Question[Any]) -> list[Any]:
-    """The same for changes: all are made, or none. Each sees what those before it changed."""
-    # PostgreSQL makes one transaction of an exchange; to begin and to end one would be two exchanges more.
-    with savepoint() if connection.vendor == "postgresql" else transaction.atomic():
-        return asked_together(*questions)
+    return found
 
 
 def _rows(cursor: CursorWrapper) -> list[tuple[Any, ...]]:

@@ -259,6 +259,8 @@ ANSWER = [
     "נורופן ואספירין ביחד זה מסוכן",
     "מה יש לי בתיק",
     "what do I have on file?",
+    "what do I have on prescription?",
+    "מה יש לי במרשם?",
     "I need my meds refilled",
     "what amoxicillin treats",
     "what medicines did my doctor prescribe me",

@@ -99,7 +99,11 @@ def test_a_runs_row_from_its_claim_to_its_end(conversation: Conversation) -> Non
 
 def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: Conversation) -> None:
     shown = events.event_append(conversation_id=conversation.pk, type="message.completed", payload=NESTED)
-    messages = asked(events.messages_question(conversation.pk, shown["seq"], 3))
+    run = Run.objects.create(conversation=conversation, input_seq=shown["seq"])
+    with pytest.raises(Event.DoesNotExist):  # nothing is at work yet
+        asked(events.messages_question(conversation.pk, 3)).last(shown["seq"])
+    Run.objects.filter(pk=run.pk).update(state=Run.State.RUNNING)
+    messages = asked(events.messages_question(conversation.pk, 3))
     assert messages.last(shown["seq"]) == (NESTED, None) and messages.before(shown["seq"], None) == []
     assert messages.before(shown["seq"] + 1, None) == [NESTED]
     assert held(events.conversation_get(conversation.pk), "seq_head", "active_at") == held(
@@ -112,8 +116,8 @@ def test_events_hold_what_was_given_and_an_answer_moves_the_talk(conversation: C
     found = events.conversation_get(conversation.pk)
     assert (found.state, found.language, found.seq_head) == ({}, "en", told["seq"])
     assert [frame["seq"] for frame in events.events_after(conversation.secret_hash, 0)] == [1, 2]
-    with pytest.raises(Event.DoesNotExist):
-        asked(events.messages_question(conversation.pk, 3, 3)).last(3)
+    with pytest.raises(Event.DoesNotExist):  # what came behind the message of the run at work
+        asked(events.messages_question(conversation.pk, 3)).last(told["seq"])
 
 
 def test_a_message_needs_the_secret_that_opens_its_conversation(conversation: Conversation) -> None:

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-import openai as sdk
 import pytest
 from scripted_model import KEY, MODEL
 
+from agent.llm import chosen
 from agent.llm.base import ModelUnavailable
 from agent.llm.openai import ChatCompletions, Completion, Usage
 from pharmacy_site.lib.breaker import Breaker
@@ -64,7 +64,7 @@ async def asking(
     server = Server(reply)
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-    async with listening, sdk.AsyncOpenAI(base_url=address, api_key=KEY, max_retries=0) as client:
+    async with listening, chosen.client_open(KEY, address) as client:
         completions = ChatCompletions(
             client, model=MODEL, breaker=Breaker("model", failures=5, seconds=30), first_token=first_token
         )
@@ -94,6 +94,35 @@ async def test_one_connection_serves_answer_after_answer() -> None:
         for _ in range(5):
             assert (await ask(nothing)).text == "Yes indeed."
         assert (server.connected, server.gone) == (1, 0)
+
+
+def test_connections_end_with_their_event_loop() -> None:
+    """What is left open is an error of the whole run: warnings of it are."""
+    opened = []
+
+    async def work() -> None:
+        listening = await asyncio.start_server(Server(sends(ANSWER)).serve, "127.0.0.1", 0)
+        async with listening:
+            address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+            for _ in range(2):
+                opened.append(chosen._client(KEY, address))
+                await ChatCompletions(
+                    opened[-1],
+                    model=MODEL,
+                    breaker=Breaker("model", failures=5, seconds=30),
+                    first_token=5,
+                ).complete(ASKED, "", Usage(), nothing, asyncio.get_running_loop().time() + 8)
+
+    asyncio.run(work())
+    assert opened[0] is opened[1] and opened[0].is_closed()
+
+
+async def test_connections_end_with_their_process() -> None:
+    first = chosen._client(KEY, "http://127.0.0.1:9/v1")
+    await chosen.clients_close()
+    await chosen.clients_close()  # of a process that asked no model there are none
+    again = chosen._client(KEY, "http://127.0.0.1:9/v1")
+    assert first.is_closed() and again is not first and not again.is_closed()
 
 
 async def test_a_whole_answer_does_not_wait_for_a_server_that_does_not_end_it() -> None:
