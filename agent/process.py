@@ -11,7 +11,6 @@ from agent import modes
 from agent.database import in_database, when_free
 from agent.embedding import tickets_purge
 from agent.hub import Hub
-from agent.llm.chosen import clients_close
 from agent.loop import answer
 from agent.retention import AT_ONCE, conversations_expire
 from agent.runner import Runner
@@ -45,7 +44,6 @@ class Process:
             await asyncio.wait(farewells, timeout=FAREWELL)
         self._chores.cancel()
         self.hub.close()
-        await clients_close()
 
     async def _keep_house(self) -> None:
         """Deletes what is past its time: at once when the process begins, then every hour."""

@@ -58,5 +58,6 @@ def under_twisted() -> None:
     def end() -> Deferred[None]:
         return Deferred.fromFuture(asyncio.ensure_future(process().drain()))
 
-    reactor.callWhenRunning(process)
+    # Its event loop runs a moment after the reactor says that it does.
+    reactor.callWhenRunning(lambda: reactor.callLater(0, process))  # type: ignore[arg-type]
     reactor.addSystemEventTrigger("before", "shutdown", end)  # type: ignore[arg-type]

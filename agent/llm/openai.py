@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Final, Self
 
-import aiohttp
 import httpx2
 import openai
 
@@ -79,17 +78,53 @@ class _Parts:
     size: int = 0
 
 
+class _NotAnswered(Exception):
+    """No answer began: why, and in how many seconds it may be asked again (None: not at all)."""
+
+    def __init__(self, reason: str, wait: float | None) -> None:
+        self.reason, self.wait = reason, wait
+
+
+class Server:
+    """An OpenAI-compatible server: the SDK's address, headers and connections."""
+
+    def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
+        """`http` is the one that the client was given."""
+        self._http, self._timeout = http, client.timeout
+        self._url = f"{client.base_url}chat/completions"
+        headers: dict[str, Any] = {**client.default_headers, **client.auth_headers}
+        self._headers = {name: value for name, value in headers.items() if isinstance(value, str)}
+
+    async def post(self, body: bytes) -> httpx2.Response:
+        """Asks for a chat completion; the answer is to be read and closed. Raises _NotAnswered.
+
+        Not by the SDK's `create` nor its stream, and not by its `post`: to look through a request for values to convert, to
+        build its options and to make an object of each chunk cost more than all the rest of a request.
+        """
+        request = self._http.build_request(
+            "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
+        )
+        try:
+            response = await self._http.send(request, stream=True)
+        except httpx2.TimeoutException:
+            raise _NotAnswered("timeout", random.uniform(*_RETRY_WAIT)) from None
+        except httpx2.HTTPError:
+            raise _NotAnswered("unreachable", random.uniform(*_RETRY_WAIT)) from None
+        if response.is_success:
+            return response
+        await response.aclose()
+        raise _NotAnswered(_reason(response.status_code), _retry_wait(response))
+
+
 class ChatCompletions:
     """A model behind an OpenAI-compatible address.
 
     `first_token` are the seconds until anything comes, and between any two pieces.
     """
 
-    def __init__(
-        self, client: openai.AsyncOpenAI, *, model: str, breaker: Breaker, first_token: float
-    ) -> None:
+    def __init__(self, server: Server, *, model: str, breaker: Breaker, first_token: float) -> None:
         self.model = model
-        self._client, self._breaker, self._first_token = client, breaker, first_token
+        self._server, self._breaker, self._first_token = server, breaker, first_token
 
     async def complete(
         self,
@@ -152,14 +187,13 @@ class ChatCompletions:
                 for is_last in (False, True):
                     try:
                         return await self._streamed(body, parts, hear, first_by)
-                    except (openai.APIStatusError, openai.APIConnectionError) as error:
-                        wait = None if is_last or parts.size else _retry_wait(error)
-                        if wait is None:
-                            raise ModelUnavailable(_reason(error)) from None
-                        await asyncio.sleep(wait)
+                    except _NotAnswered as error:
+                        if is_last or error.wait is None:
+                            raise ModelUnavailable(error.reason) from None
+                        await asyncio.sleep(error.wait)
         except TimeoutError:
             raise ModelUnavailable("timeout") from None
-        except (httpx2.HTTPError, openai.OpenAIError, aiohttp.ClientError):  # the last of what is no HTTP
+        except httpx2.HTTPError:
             raise ModelUnavailable("cut") from None
         except UnicodeError:  # half a character in what is told
             raise ModelUnavailable("malformed") from None
@@ -170,7 +204,7 @@ class ChatCompletions:
     ) -> Completion:
         async with (
             _Silence(first_by, self._first_token) as silence,
-            aclosing(await self._response(body)) as response,
+            aclosing(await self._server.post(body)) as response,
             aclosing(_lines(response)) as lines,
         ):
             async for line in lines:
@@ -195,21 +229,6 @@ class ChatCompletions:
             return _whole(parts)
         except _MISSHAPEN:
             raise ModelUnavailable("malformed") from None
-
-    async def _response(self, body: bytes) -> httpx2.Response:
-        """What the server answers, to be read and closed.
-
-        Not by the SDK's `create` nor its stream: to look through a request for values to convert, and to make an object
-        of each chunk, costs more than all the rest of a request.
-        """
-        stream = await self._client.post(
-            "/chat/completions",
-            content=body,
-            cast_to=object,
-            stream=True,
-            stream_cls=openai.AsyncStream[object],
-        )
-        return stream.response
 
 
 class _Silence:
@@ -325,28 +344,21 @@ def _whole(parts: _Parts) -> Completion:
     return Completion("".join(parts.text), tuple(calls), parts.finish == "length")
 
 
-def _retry_wait(error: openai.APIError) -> float | None:
+def _retry_wait(response: httpx2.Response) -> float | None:
     """Seconds until a second try, None when there is to be none."""
-    if isinstance(error, openai.APIStatusError):
-        if error.status_code != httpx2.codes.TOO_MANY_REQUESTS and error.status_code < _FIRST_RETRYABLE:
-            return None
-        try:
-            asked = float(error.response.headers.get("retry-after", "0"))
-        except ValueError:
-            asked = 0.0
-        if asked > _LONGEST_RETRY_AFTER:
-            return None
-        return max(asked, random.uniform(*_RETRY_WAIT))
-    return random.uniform(*_RETRY_WAIT)
+    status = response.status_code
+    if status != httpx2.codes.TOO_MANY_REQUESTS and status < _FIRST_RETRYABLE:
+        return None
+    try:
+        asked = float(response.headers.get("retry-after", "0"))
+    except ValueError:
+        asked = 0.0
+    if not asked <= _LONGEST_RETRY_AFTER:  # also what is no number
+        return None
+    return max(asked, random.uniform(*_RETRY_WAIT))
 
 
-def _reason(error: openai.APIError) -> str:
-    if not isinstance(error, openai.APIStatusError):
-        # A connection that is refused, or cut before its answer begins, comes as a time-out of connecting.
-        is_slow = isinstance(error, openai.APITimeoutError) and not isinstance(
-            error.__cause__, httpx2.ConnectTimeout
-        )
-        return "timeout" if is_slow else "unreachable"
-    if error.status_code in (401, 403):
+def _reason(status: int) -> str:
+    if status in (401, 403):
         return "key"
-    return "overloaded" if error.status_code == 429 or error.status_code >= _FIRST_RETRYABLE else "request"
+    return "overloaded" if status == 429 or status >= _FIRST_RETRYABLE else "request"

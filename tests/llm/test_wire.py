@@ -26,14 +26,23 @@ def event(text: str = "", finish: str | None = None) -> bytes:
     return b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n"
 
 
+FAREWELL = b"HTTP/1.1 408 Request Timeout\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 ANSWER = event("Yes") + event(" indeed.") + event(finish="stop") + b"data: [DONE]\n\n"
+
+
+OTHER = ANSWER.replace(b"Yes", b"No")
+ANSWER_TO_ANOTHER = HEAD + b"%x\r\n%b\r\n" % (len(OTHER), OTHER) + LAST
 
 
 class Server:
     """Answers each request as told; counts who connected and who is gone."""
 
-    def __init__(self, reply: Callable[[Send], Awaitable[None]]) -> None:
-        self.reply = reply
+    def __init__(
+        self,
+        reply: Callable[[Send], Awaitable[None]],
+        unasked: bytes = b"",
+    ) -> None:
+        self.reply, self.unasked = reply, unasked
         self.connected = self.gone = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -50,6 +59,9 @@ class Server:
                 writer.write(HEAD)
                 await self.reply(send)
                 writer.write(LAST)
+                if self.unasked:
+                    await asyncio.sleep(0.1)
+                    writer.write(self.unasked)
         except (ConnectionError, asyncio.IncompleteReadError):
             self.gone += 1
         finally:
@@ -58,15 +70,20 @@ class Server:
 
 @asynccontextmanager
 async def asking(
-    reply: Callable[[Send], Awaitable[None]], *, first_token: float = 5.0, whole: float = 8.0
+    reply: Callable[[Send], Awaitable[None]],
+    *,
+    first_token: float = 5.0,
+    whole: float = 8.0,
+    unasked: bytes = b"",
 ) -> AsyncIterator[tuple[Server, Callable[..., Awaitable[Completion]]]]:
     """A server, and a function that asks it and hears."""
-    server = Server(reply)
+    server = Server(reply, unasked)
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-    async with listening, chosen.client_open(KEY, address) as client:
+    way = chosen.server_open(KEY, address)
+    async with listening, way._http:
         completions = ChatCompletions(
-            client, model=MODEL, breaker=Breaker("model", failures=5, seconds=30), first_token=first_token
+            way, model=MODEL, breaker=Breaker("model", failures=5, seconds=30), first_token=first_token
         )
 
         async def ask(hear: Callable[[str], Awaitable[None]]) -> Completion:
@@ -96,33 +113,13 @@ async def test_one_connection_serves_answer_after_answer() -> None:
         assert (server.connected, server.gone) == (1, 0)
 
 
-def test_connections_end_with_their_event_loop() -> None:
-    """What is left open is an error of the whole run: warnings of it are."""
-    opened = []
-
-    async def work() -> None:
-        listening = await asyncio.start_server(Server(sends(ANSWER)).serve, "127.0.0.1", 0)
-        async with listening:
-            address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-            for _ in range(2):
-                opened.append(chosen._client(KEY, address))
-                await ChatCompletions(
-                    opened[-1],
-                    model=MODEL,
-                    breaker=Breaker("model", failures=5, seconds=30),
-                    first_token=5,
-                ).complete(ASKED, "", Usage(), nothing, asyncio.get_running_loop().time() + 8)
-
-    asyncio.run(work())
-    assert opened[0] is opened[1] and opened[0].is_closed()
-
-
-async def test_connections_end_with_their_process() -> None:
-    first = chosen._client(KEY, "http://127.0.0.1:9/v1")
-    await chosen.clients_close()
-    await chosen.clients_close()  # of a process that asked no model there are none
-    again = chosen._client(KEY, "http://127.0.0.1:9/v1")
-    assert first.is_closed() and again is not first and not again.is_closed()
+@pytest.mark.parametrize("unasked", [ANSWER_TO_ANOTHER, FAREWELL])
+async def test_what_comes_between_answers_answers_nobody(unasked: bytes) -> None:
+    async with asking(sends(ANSWER), unasked=unasked) as (server, ask):
+        assert (await ask(nothing)).text == "Yes indeed."
+        await asyncio.sleep(0.2)
+        assert (await ask(nothing)).text == "Yes indeed."
+        assert server.connected == 2
 
 
 async def test_a_whole_answer_does_not_wait_for_a_server_that_does_not_end_it() -> None:
