@@ -44,6 +44,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "key refused": (forever(fails(401)), "key"),
     "country refused": (forever(fails(403)), "key"),
     "come back in a minute": (forever(fails(429, retry_after=60)), "overloaded"),
+    "come back at no time": (forever(fails(429, retry_after=float("nan"))), "overloaded"),
     "silent before its headers": (stalls(2, headers_first=False), "timeout"),
     "silent after its headers": (stalls(2), "timeout"),
     "silent after the first token": (stalls(2, after_chunks=2), "timeout"),
