@@ -15,8 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from agent import evaluation_admin  # noqa: F401  (registering evaluations is its import)
-from agent.embedding import OriginRefused, origin_clean
+from agent.conversation.embedding import OriginRefused, origin_clean
 from agent.models import ApiKey, ChatSite, Conversation, Feedback, Run, ToolCall
 from prescriptions.admin import PatientData, ReadOnly
 from prescriptions.audit import audit_record

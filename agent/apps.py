@@ -10,7 +10,7 @@ class AgentConfig(AppConfig):
 
     def ready(self) -> None:
         from agent import checks  # noqa: F401  (registering is its import's effect)
-        from agent.handoff_news import on_handoff_closed
+        from agent.chat.handoff_news import on_handoff_closed
         from prescriptions.signals import handoff_closed
 
         handoff_closed.connect(on_handoff_closed, dispatch_uid="agent.handoffs")

@@ -2,6 +2,6 @@
 
 from django.urls import path
 
-from agent.consumers import ChatConsumer
+from agent.chat.consumer import ChatConsumer
 
 websocket_urlpatterns = [path("ws/chat/", ChatConsumer.as_asgi())]

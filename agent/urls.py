@@ -3,9 +3,9 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
-from agent import api, embed_pages, health, page_files, pages, resources
-from agent.openapi import SCHEMA_SETTINGS
 from agent.tools.registry import TOOLS
+from agent.web import api, embed_pages, health, page_files, pages, resources
+from agent.web.openapi import SCHEMA_SETTINGS
 
 urlpatterns = [
     path("", pages.demo, name="demo"),

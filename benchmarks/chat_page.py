@@ -198,7 +198,7 @@ def _bytes(files: list[list[Any]]) -> Row:
 
 def _ours(address: str) -> bytes:
     """Return the file of ours at this address, empty for any other."""
-    from agent.page_files import ENTRIES, script_joined, styles_joined
+    from agent.web.page_files import ENTRIES, script_joined, styles_joined
 
     path = address.split("/", 3)[3].partition("?")[0].replace("w/v1/loader.js", "static/embed/loader.js")
     if path.startswith("static/") and (ROOT / path).is_file():

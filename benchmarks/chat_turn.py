@@ -94,11 +94,12 @@ def _turns(meter: Meter, count: int) -> None:
 
 async def _answered(meter: Meter, count: int) -> None:
     """Answer the message in so many new conversations, one after the other."""
-    from agent import loop, runs
-    from agent.database import in_database
-    from agent.events import conversation_begin
-    from agent.hub import Hub
-    from agent.live import Live
+    from agent.chat.hub import Hub
+    from agent.chat.progress import Live
+    from agent.conversation import runs
+    from agent.conversation.events import conversation_begin
+    from agent.threads import in_database
+    from agent.turn import loop
 
     hub = Hub()
     for _ in range(count):

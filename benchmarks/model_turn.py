@@ -125,10 +125,10 @@ def lesson_of_the_site() -> Lesson:
     """What our own model is told and its tools answer, for the others."""
     from django.utils import timezone
 
+    from agent.inference.base import Step, StepResult, Turn
     from agent.llm import prompt
-    from agent.llm.base import Step, StepResult, Turn
     from agent.llm.functions import functions_told
-    from agent.llm.placeholders import Placeholders
+    from agent.safety.privacy.placeholders import Placeholders
     from agent.tools.base import ToolContext
     from agent.tools.registry import call_tool
 
@@ -149,12 +149,13 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     from django.db.models import F
     from django.utils import timezone
 
-    from agent import loop, runs
-    from agent.database import in_database
-    from agent.events import conversation_begin
-    from agent.hub import Hub
-    from agent.live import Live
+    from agent.chat.hub import Hub
+    from agent.chat.progress import Live
+    from agent.conversation import runs
+    from agent.conversation.events import conversation_begin
     from agent.models import Conversation, Run
+    from agent.threads import in_database
+    from agent.turn import loop
     from prescriptions.models import Patient
     from stores.models import Locality
 

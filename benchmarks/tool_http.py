@@ -39,9 +39,9 @@ def _requests() -> dict[str, list[bytes]]:
     """Return what is asked of each view: products and stores of the demo data in a seeded order."""
     from django.contrib.contenttypes.models import ContentType
 
-    from agent.authentication import key_issue
     from agent.tools.base import ToolContext
     from agent.tools.registry import call_tool
+    from agent.web.authentication import key_issue
     from inventory.models import Medication, StockLevel
 
     context = ToolContext("key:0", "http", "en", scopes=frozenset({"tools"}))

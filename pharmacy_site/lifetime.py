@@ -9,7 +9,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from agent.process import process
+from agent.chat.process import process
 
 
 async def lifespan(

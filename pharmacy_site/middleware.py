@@ -1,6 +1,6 @@
 """Which content policy a page gets: the admin's theme needs `eval`, every other page is strict.
 
-What other sites may load or frame (`agent/embed_pages.py`) says so itself; everything else stays with us.
+What other sites may load or frame (`agent/web/embed_pages.py`) says so itself; everything else stays with us.
 """
 
 from collections.abc import Awaitable, Callable

@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "inventory",
     "prescriptions",
     "agent",
+    "evaluation",
 ]
 
 MIDDLEWARE = [
@@ -229,9 +230,9 @@ AUTH_PASSWORD_VALIDATORS = [
 
 # -- HTTP API -----------------------------------------------------------------------------------------------
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["agent.authentication.KeyAuthentication"],
-    "DEFAULT_PERMISSION_CLASSES": ["agent.authentication.HasScope"],
-    "DEFAULT_THROTTLE_CLASSES": ["agent.authentication.KeyThrottle"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["agent.web.authentication.KeyAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["agent.web.authentication.HasScope"],
+    "DEFAULT_THROTTLE_CLASSES": ["agent.web.authentication.KeyThrottle"],
     "DEFAULT_THROTTLE_RATES": {"key": env.str("API_RATE", "600/min")},
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],

@@ -38,8 +38,8 @@ _TALK: Final = [
     "agent.run",
     "agent.toolcall",
     "agent.feedback",
-    "agent.evaluation",
-    "agent.evaluationtrial",
+    "evaluation.evaluation",
+    "evaluation.evaluationtrial",
 ]
 _ALL: Final = ("view", "add", "change", "delete")
 

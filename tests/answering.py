@@ -3,10 +3,11 @@
 import asyncio
 from uuid import UUID
 
-from agent import loop, runs
-from agent.hub import Hub
-from agent.live import Live
+from agent.chat.hub import Hub
+from agent.chat.progress import Live
+from agent.conversation import runs
 from agent.models import Run
+from agent.turn import loop
 
 
 def answer_next(conversation_id: UUID) -> Run:

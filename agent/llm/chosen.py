@@ -9,11 +9,11 @@ import httpx2
 import openai
 from django.conf import settings
 
-from agent.llm.base import Model
+from agent.inference.base import Model
+from agent.inference.openai import ChatCompletions, Server
+from agent.llm.dialogue import LanguageModel
 from agent.llm.fallback import FirstAvailable
-from agent.llm.language import LanguageModel
 from agent.llm.offline import OfflineModel
-from agent.llm.openai import ChatCompletions, Server
 from pharmacy_site.lib.breaker import Breaker
 
 _FAILURES, _LEFT_ALONE = 5, 30.0

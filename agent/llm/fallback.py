@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agent import effects
-from agent.database import in_database
-from agent.llm.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.answers.render import say
+from agent.inference.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.llm import obligations
+from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
-from agent.llm.language import LanguageModel
 from agent.llm.offline import OfflineModel, Understood, understand
 from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
-from agent.output import NO_VERDICT
-from agent.wording import say
+from agent.threads import in_database
+from agent.turn.answer_check import NO_VERDICT
 
 log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
@@ -49,7 +49,7 @@ class FirstAvailable:
             work = turn.memo["understood"] = await in_database(understand)(turn)
             way.offline = settled(work, turn)
             turn.memo[NO_VERDICT] = any(frame.intent in _NO_VERDICT for frame in work.frames)
-            if not way.offline and (due := effects.due(work)):
+            if not way.offline and (due := obligations.due(work)):
                 return due
         if way.offline:
             return await self._behind(way, turn, speech)
@@ -57,7 +57,7 @@ class FirstAvailable:
             try:
                 said = await self._first.next(turn, speech, work.view.language)
                 if isinstance(said, Reply) and (
-                    _left_out(work, turn) or await in_database(effects.names_unknown)(said.text, turn)
+                    _left_out(work, turn) or await in_database(obligations.names_unknown)(said.text, turn)
                 ):
                     raise Withheld(["no_tool"])
                 break
@@ -72,13 +72,13 @@ class FirstAvailable:
                 self._first.correct(turn, error.problems)
         turn.account.model = self._first.name
         if isinstance(said, Procedure):
-            if effects.due(work):  # two medicines in one message: our own plans say what they must
+            if obligations.due(work):  # two medicines in one message: our own plans say what they must
                 return await self._fall(way, turn, speech, "procedure", notice=False)
             frame = await in_database(frame_of)(said)
             turn.memo["understood"] = Understood(work.view, (frame,), work.message, [])
             way.offline, way.since = True, len(turn.results)
             return await self._behind(way, turn, speech)
-        return effects.completed(work, turn, said) if isinstance(said, Reply) else said
+        return obligations.completed(work, turn, said) if isinstance(said, Reply) else said
 
     async def _fall(
         self, way: _Way, turn: Turn, speech: Speech, reason: str, *, notice: bool
@@ -128,7 +128,7 @@ def _left_out(work: Understood, turn: Turn) -> bool:
         if frame.intent not in NEEDS_TOOL or frame.confidence < SURE:
             continue
         # The check of two medicines together tells nothing else of them.
-        found = effects.looked_up(turn.results, with_check=frame.intent == "interaction")
+        found = obligations.looked_up(turn.results, with_check=frame.intent == "interaction")
         named = {one["id"] for one in frame.medicines if "id" in one and not frame.assumed}
         if not turn.results or not named <= found:
             return True

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from agent.llm.base import ModelUnavailable, Step, Turn
+from agent.inference.base import ModelUnavailable, Step, Turn
+from agent.inference.openai import Call
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.recognise import recognise
-from agent.llm.openai import Call
-from agent.llm.placeholders import Placeholders
+from agent.safety.privacy.placeholders import Placeholders
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
 

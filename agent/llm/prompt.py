@@ -1,4 +1,4 @@
-"""What a language model is told: the rules from `agent/prompts/`, what is known of the conversation, the last messages.
+"""What a language model is told: the rules from `agent/llm/prompts/`, what is known of the conversation, the last messages.
 
 Everything that was written by a customer or stands in the database goes through placeholders and as JSON.
 """
@@ -10,10 +10,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from agent import prompts
-from agent.disclosure import told_of
-from agent.llm.base import StepResult, Turn
-from agent.llm.placeholders import Placeholders
+from agent.inference.base import StepResult, Turn
+from agent.llm import prompts
+from agent.safety.disclosure import told_of
+from agent.safety.privacy.placeholders import Placeholders
 from pharmacy_site.lib.text import words
 
 LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from agent.answers.render import MASK
 from agent.models import ApiKey
-from agent.wording import MASK
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
 from prescriptions.models import Patient

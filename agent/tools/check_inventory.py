@@ -8,7 +8,7 @@ from typing import Literal
 
 from django.utils import timezone
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import (
     Answer,
     Arguments,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 from django.utils import timezone
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, CityNotServed, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import both, controlled, ingredient_display, medication_facts, named, store_facts

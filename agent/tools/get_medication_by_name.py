@@ -6,7 +6,7 @@ Of AMBIGUOUS: `candidates`, `more`. Of NOT_FOUND: `near` (a typo away; chat only
 
 from typing import Literal
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, NameEmpty, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS0
 from agent.tools.facts import (

@@ -6,7 +6,7 @@ Evidence of a success: `medication`, `leaflet` (see `facts.py`). Of MED_NOT_FOUN
 
 from typing import Literal
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import ingredient_display, leaflet_facts, medication_facts, named

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import Field
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, Language, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import both, named

@@ -6,7 +6,7 @@ Evidence of a success: `medications` (see `facts.py`, in the order of the matche
 
 from typing import Final, Literal
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, Language, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import controlled, medication_facts, near_misses

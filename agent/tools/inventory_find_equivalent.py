@@ -6,7 +6,7 @@ Evidence of a success: `medication`, `equivalents` (see `facts.py`), `totals` `{
 
 from typing import Literal
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, Language, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import controlled, medication_facts, named

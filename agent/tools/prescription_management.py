@@ -8,7 +8,7 @@ issued_on, last_filled_on, days_supply, schedule}]`: ids, numbers and dates only
 
 from typing import Any, Literal
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import (
     ActionUnknown,
     Answer,

@@ -8,7 +8,7 @@ last_filled_on, days_supply}` or null: ids, numbers and dates only. A failure ha
 
 from typing import Any, Literal
 
-from agent.tool_wording import say
+from agent.answers.tool_sentences import say
 from agent.tools.base import (
     Answer,
     Arguments,

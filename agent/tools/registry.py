@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from agent.answers.tool_sentences import say
 from agent.models import ToolCall
-from agent.tool_wording import say
 from agent.tools import (
     check_inventory,
     check_prescription_requirement,

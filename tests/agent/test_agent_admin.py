@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils.html import escape
 
-from agent import events, runs
+from agent.conversation import events, runs
 from agent.models import ApiKey, Conversation, ToolCall
 from prescriptions.models import AuditEvent
 
@@ -79,7 +79,7 @@ def test_a_list_of_conversations_costs_a_fixed_number_of_queries(
 
 
 def test_a_key_is_switched_off_in_the_admin(demo_committed: None) -> None:
-    from agent.authentication import key_issue
+    from agent.web.authentication import key_issue
 
     key_issue(name="till", scopes=["tools"])
     row = ApiKey.objects.get()

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from drf_spectacular.validation import validate_schema
 
-from agent.authentication import key_issue
 from agent.tools.registry import TOOLS
+from agent.web.authentication import key_issue
 from inventory.models import Medication
 from stores.models import Store
 

@@ -8,7 +8,7 @@ import pytest
 from django.db import OperationalError
 from django.test import Client
 
-from agent import health
+from agent.web import health
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from agent.authentication import key_issue
 from agent.models import ApiKey
 from agent.tools.registry import TOOLS
+from agent.web.authentication import key_issue
 from pharmacy_site.lib.counters import counters
 
 pytestmark = pytest.mark.django_db
@@ -101,7 +101,7 @@ def _three_a_minute(settings: Any) -> None:
 
 @pytest.mark.usefixtures("_three_a_minute")
 def test_too_many_calls(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent.authentication.time.time", lambda: 1_800_000_010.0)
+    monkeypatch.setattr("agent.web.authentication.time.time", lambda: 1_800_000_010.0)
     key, other = key_issue(name="x", scopes=["tools"]), key_issue(name="y", scopes=["tools"])
     statuses = [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)]
     assert statuses == [200, 200, 200, 429, 429]
@@ -109,7 +109,7 @@ def test_too_many_calls(client: Client, monkeypatch: pytest.MonkeyPatch) -> None
     assert 1 <= int(refused["Retry-After"]) <= 60
     assert list(refused.json()) == ["detail"]
     assert client.get("/api/v1/tools/", headers=bearer(other)).status_code == 200
-    monkeypatch.setattr("agent.authentication.time.time", lambda: 1_800_000_070.0)
+    monkeypatch.setattr("agent.web.authentication.time.time", lambda: 1_800_000_070.0)
     assert client.get("/api/v1/tools/", headers=bearer(key)).status_code == 200
 
 
@@ -121,7 +121,7 @@ def test_without_the_cache_calls_go_through_and_that_is_logged(
         def add(self, *args: Any, **kwargs: Any) -> None:
             raise ConnectionError("redis://:password@cache is gone")
 
-    monkeypatch.setattr("agent.authentication.counters", Down)
+    monkeypatch.setattr("agent.web.authentication.counters", Down)
     key = key_issue(name="x", scopes=["tools"])
     assert [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)] == [200] * 5
     assert "throttle not counted" in caplog.text and "password" not in caplog.text

@@ -10,12 +10,12 @@ import pytest
 from answering import answer_next
 from django.utils import timezone
 
-from agent import events, runs
-from agent.grounding import ungrounded_numbers
-from agent.llm.base import Turn
+from agent.conversation import events, runs
+from agent.inference.base import Turn
 from agent.llm.offline import cards
 from agent.llm.offline.answer import View
 from agent.models import Conversation, Event, ToolCall
+from agent.safety.grounding import ungrounded_numbers
 from inventory.models import Medication, StockLevel
 from prescriptions.models import Patient
 from stores.models import Store

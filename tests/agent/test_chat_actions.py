@@ -13,10 +13,10 @@ from freezegun import freeze_time
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from agent import events, retention, runs
-from agent.evaluation.chat import Chat
-from agent.evaluation.customer import demo_code
+from agent.conversation import events, retention, runs
 from agent.models import Conversation, Event, Run, ToolCall
+from evaluation.chat import Chat
+from evaluation.customer import demo_code
 from prescriptions.handoffs import handoff_close, handoff_open
 from prescriptions.models import AuditEvent
 
@@ -116,7 +116,7 @@ def test_an_answer_is_rated_and_rated_anew(chat_server: Any) -> None:
 
 @pytest.mark.django_db
 def test_a_comment_keeps_no_secrets() -> None:
-    from agent import feedback
+    from agent.conversation import feedback
 
     conversation, _ = events.conversation_begin(language="en")
     events.event_append(

@@ -13,7 +13,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from agent.evaluation.chat import Chat
+from evaluation.chat import Chat
 
 
 def rows(site: Any, sql: str) -> list[tuple[Any, ...]]:
@@ -354,7 +354,7 @@ def test_known_unknown_and_malformed_identifiers_get_the_same_bytes(chat_server:
 
 
 def test_a_code_is_nowhere_in_the_database_once_it_was_typed(chat_server: Any) -> None:
-    from agent.evaluation.customer import demo_code
+    from evaluation.customer import demo_code
 
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:

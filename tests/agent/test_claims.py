@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.claims import contradicts_prescription, counts_unproven, figures, is_verdict
+from agent.safety.claims import contradicts_prescription, counts_unproven, figures, is_verdict
 
 
 def test_numbers_in_words_become_figures() -> None:

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from agent.database import Desk, in_database
+from agent.threads import Desk, in_database
 
 
 async def test_what_is_urgent_passes_what_waits() -> None:

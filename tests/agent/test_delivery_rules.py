@@ -14,11 +14,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agent import bell, chat_socket, consumers, events, hub, live, modes, process, retention, runner, runs
-from agent.actions import action_run
-from agent.database import in_database
-from agent.llm.base import Step
+from agent.chat import bell, chat_socket, consumer, hub, process, progress, runner
+from agent.conversation import events, modes, retention, runs
+from agent.inference.base import Step
 from agent.models import Conversation, Event, Run
+from agent.threads import in_database
+from agent.turn.actions import action_run
 from prescriptions import handoffs, identity
 from prescriptions.models import Challenge, Handoff, Patient, Prescription
 
@@ -104,7 +105,7 @@ def test_a_cancelled_run_has_no_effect_any_more(demo_committed: None) -> None:
     patient = Patient.objects.get(email="david.cohen@example.com")
     conversation = begun(patient=patient, verified_at=timezone.now())
     asking = Run.objects.create(conversation=conversation, input_seq=0, state="done")
-    from agent import confirmations
+    from agent.conversation import confirmations
 
     prescription = Prescription.objects.filter(patient=patient).first()
     asked = confirmations.refill_ask(asking, prescription.pk)
@@ -125,7 +126,7 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
     patient = Patient.objects.get(email="david.cohen@example.com")
     conversation = begun(patient=patient, verified_at=timezone.now())
     asking = Run.objects.create(conversation=conversation, input_seq=0, state="done")
-    from agent import confirmations
+    from agent.conversation import confirmations
 
     asked = confirmations.refill_ask(asking, Prescription.objects.filter(patient=patient).first().pk)
     yes = {"conversation_id": conversation.pk, "key": conversation.secret_hash, "confirm_id": asked["confirm_id"],
@@ -275,9 +276,9 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
 
 
 # -- Sockets -------------------------------------------------------------------------------------------------------
-def socket_of(monkeypatch: Any) -> tuple[consumers.ChatConsumer, list[dict[str, Any]]]:
+def socket_of(monkeypatch: Any) -> tuple[consumer.ChatConsumer, list[dict[str, Any]]]:
     """A consumer with a hello behind it, and what it pushes."""
-    socket = consumers.ChatConsumer()
+    socket = consumer.ChatConsumer()
     pushed: list[dict[str, Any]] = []
     socket.ready, socket.key = True, "k"
     monkeypatch.setattr(socket, "push", pushed.append)
@@ -335,7 +336,7 @@ async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch
 
 
 def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() -> None:
-    here = live.Live(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
+    here = progress.Live(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
     here.say("Half an answer")
     here.progress()  # a second tab says hello
     assert here.changed
@@ -355,8 +356,8 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
     async def close(code: int) -> None:
         sent.append(str(code))
 
-    monkeypatch.setitem(consumers._HANDLERS, "hello", half)
-    socket = consumers.ChatConsumer()
+    monkeypatch.setitem(consumer._HANDLERS, "hello", half)
+    socket = consumer.ChatConsumer()
     monkeypatch.setattr(socket, "send", send)
     monkeypatch.setattr(socket, "close", close)
     await socket.receive(text_data='{"v": 1, "type": "hello"}')
@@ -369,7 +370,7 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
 async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_committed: None) -> None:
     began, ended = asyncio.Event(), []
 
-    async def slow(run: Run, here: live.Live) -> None:
+    async def slow(run: Run, here: progress.Live) -> None:
         if not began.is_set():
             began.set()
             try:

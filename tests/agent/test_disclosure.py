@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from agent.disclosure import KEPT_BACK, disclosed, facts_of
-from agent.grounding import Grounds
+from agent.safety.disclosure import KEPT_BACK, disclosed, facts_of
+from agent.safety.grounding import Grounds
 
 CONTROLLED: dict[str, Any] = {
     "result": {"ok": True, "requestedStore": {"qty": 42}, "stores": [{"storeLabel": "Jaffa", "qty": 17}]},

@@ -11,12 +11,12 @@ from django.core.cache import cache
 from django.utils import timezone
 from pytest_django import Settings
 
-from agent import embedding, events, runs
+from agent.chat.protocol import BadFrame
 from agent.checks import plain_http_sites
-from agent.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
-from agent.frames import BadFrame
+from agent.conversation import embedding, events, runs
+from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
-from agent.turns import verified_patient
+from agent.turn.context import verified_patient
 from prescriptions.models import Challenge, Notification, Patient
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -379,7 +379,7 @@ def test_on_a_site_of_our_own_identity_is_proven_as_ever(ask: Callable[[Conversa
 
 @pytest.mark.parametrize("policy", ["otp", "identifier"])
 def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Settings, policy: str) -> None:
-    from agent.actions import identity_code
+    from agent.turn.actions import identity_code
 
     settings.CHAT_IDENTITY = policy
     conversation = framed()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.emergency import Emergency, detect, detect_all
+from agent.safety.emergency import Emergency, detect, detect_all
 
 MEDICAL = [
     "my chest is killing me",

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from django.conf import settings
 
-from agent.policy import check_free
-from agent.sentences import PLURALS, SENTENCES
+from agent.answers.sentences import PLURALS, SENTENCES
+from agent.safety.policy import check_free
 
 _CORPORA = Path(__file__).parent / "free_wording"
 _HARD = ("advice", "dose_for_person", "safe_claim", "promise")

@@ -5,8 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from agent.disclosure import facts_of
-from agent.grounding import numbers_in, numbers_of, ungrounded_numbers
+from agent.safety.disclosure import facts_of
+from agent.safety.grounding import numbers_in, numbers_of, ungrounded_numbers
 from pharmacy_site.lib.remembered import remembering
 
 RESULT = {

@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from answering import answer_next
 
-from agent import events, runs
+from agent.conversation import events, runs
 from agent.models import Event
 from inventory import catalog
 from inventory.models import Medication, MedicationTerm

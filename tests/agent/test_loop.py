@@ -8,12 +8,13 @@ from uuid import uuid4
 import pytest
 from answering import answer, answer_next
 
-from agent import events, loop, runs
-from agent.database import in_database
-from agent.hub import Hub
-from agent.llm.base import Reply, Step, Turn
+from agent.chat.hub import Hub
+from agent.chat.runner import Runner
+from agent.conversation import events, runs
+from agent.inference.base import Reply, Step, Turn
 from agent.models import Conversation, Event, Run, ToolCall
-from agent.runner import Runner
+from agent.threads import in_database
+from agent.turn import loop
 from prescriptions.models import AuditEvent, Patient
 
 

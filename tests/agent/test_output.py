@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agent.llm.base import Step, StepResult, Turn
-from agent.output import OutputCheck
+from agent.inference.base import Step, StepResult, Turn
+from agent.turn.answer_check import OutputCheck
 
 
 @pytest.mark.parametrize(

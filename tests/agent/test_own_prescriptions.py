@@ -3,7 +3,7 @@
 import pytest
 from django.utils import timezone
 
-from agent.llm.base import Turn
+from agent.inference.base import Turn
 from agent.llm.offline import understand
 
 

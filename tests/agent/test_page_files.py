@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent import page_files
+from agent.web import page_files
 
 
 @pytest.fixture

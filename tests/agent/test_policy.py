@@ -7,9 +7,9 @@ import pytest
 import yaml
 from django.conf import settings
 
-from agent.lexicon import Lexicon
-from agent.policy import InputVerdict, check_input, check_output
-from agent.sentences import PLURALS, SENTENCES
+from agent.answers.sentences import PLURALS, SENTENCES
+from agent.safety.lexicon import Lexicon
+from agent.safety.policy import InputVerdict, check_input, check_output
 
 ANSWER = [
     "is it safe in pregnancy according to the leaflet",

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from freezegun import freeze_time
 
-from agent import events, runs
+from agent.conversation import events, runs
 from agent.models import Conversation, Event, Run
 from prescriptions.models import Patient
 

@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from agent import events, runs
+from agent.conversation import events, runs
 from agent.models import Event
 from inventory.models import StockMove
 from prescriptions.models import AuditEvent

@@ -15,10 +15,12 @@ from django.apps import apps
 from django.db import connection
 from django.utils import timezone
 
-from agent import consumers, events, runs, turns
-from agent.chat_socket import ChatSocket
+from agent.answers.sentences import SENTENCES
+from agent.chat import consumer
+from agent.chat.chat_socket import ChatSocket
+from agent.conversation import events, runs
 from agent.models import Conversation, Event, Run
-from agent.sentences import SENTENCES
+from agent.turn import context
 from prescriptions.models import Handoff, Patient, Prescription
 from prescriptions.tasks import notifications_deliver
 
@@ -63,14 +65,14 @@ class Talk:
         return str([turn.earlier(), turn.state])
 
     @property
-    def work(self) -> turns.Work:
+    def work(self) -> context.Work:
         conversation = events.conversation_get(self.conversation.pk)
         last = conversation.seq_head + 1
         Run.objects.create(conversation=conversation, kind=Run.Kind.RESUME, input_seq=last)
         run = runs.run_claim(conversation.pk)
         assert run is not None and run.input_seq == last
         run.delete()
-        return turns.work_of(run)
+        return context.work_of(run)
 
 
 def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:
@@ -287,7 +289,7 @@ def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
     assert run is not None
     for who, is_theirs in ((DAVID, True), (SARAH, False), (None, False)):
         talk.belongs_to(who)
-        _, at_work, told, _ = consumers._missed(events.conversation_get(talk.conversation.pk), 0)
+        _, at_work, told, _ = consumer._missed(events.conversation_get(talk.conversation.pk), 0)
         assert at_work == run and told is is_theirs
     # Its end is told to a page that came back, but not its words.
     talk.belongs_to(None)
@@ -306,9 +308,9 @@ def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
 @pytest.mark.parametrize(("who", "is_known"), [(DAVID, True), (SARAH, False), (None, False)])
 def test_numbers_of_one_patient_prove_nothing_to_another(talk: Talk, who: str | None, is_known: bool) -> None:
     talk.belongs_to(who)
-    assert ("5" in turns.numbers_before(talk.work)) is is_known  # his refills
+    assert ("5" in context.numbers_before(talk.work)) is is_known  # his refills
     talk.say("is Advil in stock?")
-    assert turns.numbers_before(talk.work)
+    assert context.numbers_before(talk.work)
 
 
 def test_a_patient_who_is_deleted_leaves_what_nobody_is_shown(talk: Talk) -> None:

@@ -6,8 +6,8 @@ from string import Formatter
 
 import pytest
 
-from agent import wording
-from agent.sentences import LABELS, PLURALS, SENTENCES
+from agent.answers import render
+from agent.answers.sentences import LABELS, PLURALS, SENTENCES
 
 HEBREW = re.compile(r"[\u05d0-\u05ea]")
 ROOT = Path(__file__).resolve().parents[2] / "agent"
@@ -64,15 +64,15 @@ def test_every_sentence_is_used_somewhere() -> None:
 
 
 def test_names_and_ranges_are_set_apart_in_hebrew() -> None:
-    assert "\u2068Advil 200 mg\u2069" in wording.say("out_of_stock", "he", name="Advil 200 mg")
-    assert "\u206603-555-0104\u2069" in wording.apart("03-555-0104", "he")
-    assert wording.apart("אקמול", "he") == "אקמול"
-    assert wording.apart("Advil", "en") == "Advil"
-    assert wording.apart("אקמול", "en") == "\u2068אקמול\u2069"
+    assert "\u2068Advil 200 mg\u2069" in render.say("out_of_stock", "he", name="Advil 200 mg")
+    assert "\u206603-555-0104\u2069" in render.apart("03-555-0104", "he")
+    assert render.apart("אקמול", "he") == "אקמול"
+    assert render.apart("Advil", "en") == "Advil"
+    assert render.apart("אקמול", "en") == "\u2068אקמול\u2069"
 
 
 def test_lists_and_dates() -> None:
-    assert wording.listed(["A", "B", "C"], "en") == "A, B and C"
-    assert wording.listed(["אקמול", "נורופן"], "he") == "אקמול ונורופן"
-    assert wording.dated("2026-01-15", "en") == "January 15, 2026"
-    assert wording.dated("2026-01-15", "he") == "15 בינואר 2026"
+    assert render.listed(["A", "B", "C"], "en") == "A, B and C"
+    assert render.listed(["אקמול", "נורופן"], "he") == "אקמול ונורופן"
+    assert render.dated("2026-01-15", "en") == "January 15, 2026"
+    assert render.dated("2026-01-15", "he") == "15 בינואר 2026"

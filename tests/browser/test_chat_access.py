@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from agent.page_files import ENTRIES, script_joined, styles_joined
+from agent.web.page_files import ENTRIES, script_joined, styles_joined
 
 pytestmark = pytest.mark.browser
 Frame = dict[str, Any]

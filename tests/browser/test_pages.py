@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.utils import translation
 
-from agent.events import conversation_begin
+from agent.conversation.events import conversation_begin
 from prescriptions import notifications
 from prescriptions.models import Notification
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agent.authentication import key_issue
 from agent.models import ApiKey
 from agent.tools.base import InvalidArguments, ToolContext
 from agent.tools.registry import call_tool
+from agent.web.authentication import key_issue
 
 Call = Callable[..., dict[str, Any]]
 

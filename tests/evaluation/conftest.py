@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.evaluation.run import template_make
+from evaluation.run import template_make
 
 
 @pytest.fixture(scope="session")

@@ -11,13 +11,14 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.test import Client
-from evaluation.test_metrics import row
+from trial_rows import row
 
-from agent.evaluation import run as running
-from agent.evaluation.metrics import summary
-from agent.evaluation.run import evaluation_run
-from agent.evaluation.scenario import scenario_get
-from agent.models import Conversation, Evaluation, EvaluationTrial
+from agent.models import Conversation
+from evaluation import run as running
+from evaluation.metrics import summary
+from evaluation.models import Evaluation, EvaluationTrial
+from evaluation.run import evaluation_run
+from evaluation.scenario import scenario_get
 
 NAMES = ["en-t-greeting", "he-s-emergency-medical", "en-c-injection"]
 
@@ -111,19 +112,21 @@ def trial(db: None) -> EvaluationTrial:
 @pytest.mark.parametrize("role", ["pharmacist", "auditor"])
 def test_staff_read_transcripts_in_their_direction(trial: EvaluationTrial, role: str) -> None:
     client = staff(role)
-    page = client.get(f"/admin/agent/evaluationtrial/{trial.pk}/change/").content.decode()
+    page = client.get(f"/admin/evaluation/evaluationtrial/{trial.pk}/change/").content.decode()
     assert 'lang="he" dir="rtl"' in page and "advice: x" in page
     assert "<b>יש" not in page and "&lt;b&gt;יש" in page
-    listed = client.get("/admin/agent/evaluationtrial/?result=vetoed&language=he&q=bad").content.decode()
+    listed = client.get("/admin/evaluation/evaluationtrial/?result=vetoed&language=he&q=bad").content.decode()
     assert "he-bad" in listed and "en-good" not in listed
-    assert "en-good" in client.get("/admin/agent/evaluationtrial/?result=passed").content.decode()
-    assert client.get(f"/admin/agent/evaluation/{trial.evaluation_id}/change/").status_code == 200
-    assert "0.50" in client.get("/admin/agent/evaluation/").content.decode()
-    assert client.post(f"/admin/agent/evaluationtrial/{trial.pk}/change/", {"score": 1}).status_code == 403
+    assert "en-good" in client.get("/admin/evaluation/evaluationtrial/?result=passed").content.decode()
+    assert client.get(f"/admin/evaluation/evaluation/{trial.evaluation_id}/change/").status_code == 200
+    assert "0.50" in client.get("/admin/evaluation/evaluation/").content.decode()
+    assert (
+        client.post(f"/admin/evaluation/evaluationtrial/{trial.pk}/change/", {"score": 1}).status_code == 403
+    )
 
 
 @pytest.mark.parametrize("role", ["technician", "administrator"])
 def test_who_may_not_see_conversations_sees_no_trial(trial: EvaluationTrial, role: str) -> None:
     client = staff(role)
-    assert client.get("/admin/agent/evaluationtrial/").status_code == 403
-    assert client.get(f"/admin/agent/evaluation/{trial.evaluation_id}/change/").status_code == 403
+    assert client.get("/admin/evaluation/evaluationtrial/").status_code == 403
+    assert client.get(f"/admin/evaluation/evaluation/{trial.evaluation_id}/change/").status_code == 403

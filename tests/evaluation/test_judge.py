@@ -6,14 +6,14 @@ from uuid import uuid4
 import pytest
 from django.db import transaction
 
-from agent import events
-from agent.evaluation.chat import Answer
-from agent.evaluation.checks import turn_problems
-from agent.evaluation.scenario import Scenario, Turn
-from agent.evaluation.state import state_problems, state_read
-from agent.evaluation.vetoes import vetoes_of
-from agent.evaluation.wording import says
+from agent.conversation import events
 from agent.models import Conversation, Run, ToolCall
+from evaluation.chat import Answer
+from evaluation.checks import turn_problems
+from evaluation.scenario import Scenario, Turn
+from evaluation.state import state_problems, state_read
+from evaluation.vetoes import vetoes_of
+from evaluation.wording import says
 from inventory.models import LeafletSection, StockLevel
 from prescriptions import handoffs
 

@@ -1,17 +1,9 @@
 """pass^k and what is told of many trials."""
 
-from typing import Any
+from trial_rows import row
 
-from agent.evaluation import report
-from agent.evaluation.metrics import pass_k, pass_k_mean, percentile, summary
-
-
-def row(scenario: str, trial: int, passed: bool, **other: Any) -> dict[str, Any]:
-    return {
-        "scenario": scenario, "family": "stock", "language": "en", "trial": trial, "passed": passed, "problems": [],
-        "vetoes": [], "spoilt": 0, "turns": 2, "seconds": [0.1, 0.3], "tokens_in": 10, "tokens_out": 5, "cost": 0.01,
-        "fallbacks": 0, **other,
-    }  # fmt: skip
+from evaluation import report
+from evaluation.metrics import pass_k, pass_k_mean, percentile, summary
 
 
 def test_pass_k_is_the_share_of_draws_in_which_all_pass() -> None:

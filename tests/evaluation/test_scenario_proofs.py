@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 from served_site import IN_CI
 
-from agent.evaluation.run import evaluation_run
-from agent.evaluation.scenario import Scenario, scenarios_all
-from agent.evaluation.wording import spoken, words
 from agent.llm.offline import OfflineModel
+from evaluation.run import evaluation_run
+from evaluation.scenario import Scenario, scenarios_all
+from evaluation.wording import spoken, words
 
 FAMILIES = (
     "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "

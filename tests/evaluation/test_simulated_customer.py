@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from agent.evaluation.customer import Spoilt
-from agent.evaluation.run import evaluation_run
-from agent.evaluation.scenario import scenario_get
-from agent.evaluation.simulated import facts_check
+from evaluation.customer import Spoilt
+from evaluation.run import evaluation_run
+from evaluation.scenario import scenario_get
+from evaluation.simulated import facts_check
 
 
 class Scripted:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from agent.evaluation.chat import Chat
-from agent.evaluation.checks import told_problems, turn_problems
-from agent.evaluation.customer import ScriptedCustomer
-from agent.evaluation.scenario import Claim, Scenario, scenarios_all
+from evaluation.chat import Chat
+from evaluation.checks import told_problems, turn_problems
+from evaluation.customer import ScriptedCustomer
+from evaluation.scenario import Claim, Scenario, scenarios_all
 
 PLAIN = [scenario for scenario in scenarios_all() if scenario.plain]
 

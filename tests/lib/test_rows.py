@@ -10,10 +10,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.utils import timezone
 
-from agent import events
-from agent.llm.base import Account
+from agent.conversation import events
+from agent.conversation.runs import run_claim, run_done
+from agent.inference.base import Account
 from agent.models import ChatSite, Conversation, Event, Run, ToolCall
-from agent.runs import run_claim, run_done
 from pharmacy_site.lib.rows import asked, rows_insert
 from prescriptions.models import Patient
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from scripted_model import KEY, MODEL, ScriptedModel
 
-from agent.llm import budget, chosen
+from agent.conversation import spending
+from agent.llm import chosen
 
 
 @pytest.fixture
@@ -15,7 +16,7 @@ def model(scripted_model: ScriptedModel, settings: Any, demo_committed: None) ->
     settings.OPENAI_MODEL = MODEL
     settings.OPENAI_FIRST_TOKEN_TIMEOUT, settings.OPENAI_TIMEOUT = 8.0, 20.0
     chosen.breaker.cache_clear()
-    budget.day.forget()
+    spending.day.forget()
     yield scripted_model
 
 

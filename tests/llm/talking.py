@@ -9,9 +9,10 @@ from django.utils import timezone
 from scripted_model import ScriptedModel
 from scripted_replies import Computed, Forever, Reply
 
-from agent import events, loop, runs
-from agent.live import Live
+from agent.chat.progress import Live
+from agent.conversation import events, runs
 from agent.models import Conversation, Event, Run
+from agent.turn import loop
 from prescriptions.models import Patient
 
 

@@ -13,11 +13,12 @@ from django.utils import timezone
 from llm.talking import Listener, Talk, once
 from scripted_model import ScriptedModel, calls, forever, says, trickles
 
-from agent import loop, runs
-from agent.live import Live
-from agent.llm import budget, openai
+from agent.answers.sentences import SENTENCES
+from agent.chat.progress import Live
+from agent.conversation import runs, spending
+from agent.inference import openai
 from agent.models import Run, ToolCall
-from agent.sentences import SENTENCES
+from agent.turn import loop
 from pharmacy_site import settings as shipped
 
 ASKS = "do you have Advil in Florentin?"
@@ -79,12 +80,12 @@ def test_the_products_own_limits() -> None:
 
 
 def _logged(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "agent.llm.budget"]
+    return [record.getMessage() for record in caplog.records if record.name == "agent.conversation.spending"]
 
 
 def _fresh() -> None:
-    budget.day.forget()
-    budget._told.clear()
+    spending.day.forget()
+    spending._told.clear()
 
 
 def test_a_conversation_has_so_many_tokens(model: ScriptedModel, settings: Any, caplog: Any) -> None:

@@ -7,8 +7,8 @@ import pytest
 from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, calls, forever, says
 
+from agent.inference.openai import Call
 from agent.llm.functions import frame_of, procedure_of
-from agent.llm.openai import Call
 from agent.models import Confirmation, Run
 from inventory.models import Medication, StockLevel
 from prescriptions.models import Handoff, Patient, Prescription

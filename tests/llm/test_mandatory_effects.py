@@ -7,9 +7,9 @@ from typing import Any
 from llm.talking import Talk, once
 from scripted_model import ScriptedModel, calls, fails, forever, says
 
+from agent.answers.sentences import SENTENCES
 from agent.llm import chosen
 from agent.models import Run
-from agent.sentences import SENTENCES
 from inventory.models import Ingredient, Interaction, Medication
 
 NAMES = {  # id → (generic and brand, English and Hebrew)

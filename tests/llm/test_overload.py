@@ -22,12 +22,13 @@ from scripted_model import (
     trickles,
 )
 
-from agent.evaluation.chat import Answer
-from agent.evaluation.checks import turn_problems
-from agent.evaluation.scenario import Turn, scenarios_all
-from agent.llm import chosen, openai
+from agent.answers.sentences import SENTENCES
+from agent.inference import openai
+from agent.llm import chosen
 from agent.models import Confirmation, Run
-from agent.sentences import SENTENCES
+from evaluation.chat import Answer
+from evaluation.checks import turn_problems
+from evaluation.scenario import Turn, scenarios_all
 from pharmacy_site.lib.breaker import Breaker
 from prescriptions.models import Challenge, Handoff
 

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from llm.personal_corpus import BENIGN, samples
 
-from agent.llm.placeholders import KINDS, Placeholders
+from agent.safety.privacy.placeholders import KINDS, Placeholders
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import clean
 

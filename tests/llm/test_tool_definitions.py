@@ -9,10 +9,10 @@ from request_rules import schema_problems, tool_problems
 from request_samples import ASK
 from scripted_model import KEY, MODEL, ScriptedModel, says
 
-from agent.authentication import key_issue
 from agent.tools.base import Tool
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions, parameters_strict
+from agent.web.authentication import key_issue
 
 NAMES = [tool.name for tool in TOOLS]
 

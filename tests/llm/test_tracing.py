@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from scripted_model import MODEL, ScriptedModel, calls, fails, says
 
-from agent.llm import tracing
+from agent.inference import tracing
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from scripted_model import KEY, MODEL
 
+from agent.inference.base import ModelUnavailable
+from agent.inference.openai import ChatCompletions, Completion, Usage
 from agent.llm import chosen
-from agent.llm.base import ModelUnavailable
-from agent.llm.openai import ChatCompletions, Completion, Usage
 from pharmacy_site.lib.breaker import Breaker
 
 Send = Callable[[bytes], Awaitable[None]]

@@ -10,7 +10,7 @@ import os, sys, threading, time
 from daphne.cli import CommandLineInterface
 
 def look():
-    while not getattr(sys.modules.get("agent.process"), "_processes", None):
+    while not getattr(sys.modules.get("agent.chat.process"), "_processes", None):
         time.sleep(0.1)
     print("begun", flush=True)
     os._exit(0)

@@ -22,7 +22,7 @@ from served_site import missing
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from agent.evaluation.chat import Chat
+from evaluation.chat import Chat
 
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
 ASKED = "Do you have Cetirizine?"

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from agent.evaluation.chat import Chat
+from evaluation.chat import Chat
 
 ROOT = Path(__file__).resolve().parents[2]
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")

@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from agent.evaluation.chat import Chat
+from evaluation.chat import Chat
 
 pytestmark = pytest.mark.django_db(databases=[])
 

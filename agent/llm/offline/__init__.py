@@ -9,15 +9,15 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from agent import emergency, policy
-from agent.database import in_database
-from agent.llm.base import Language, Reply, Speech, Step, Turn
+from agent.inference.base import Language, Reply, Speech, Step, Turn
 from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import decide
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, PLAIN_FACTS, REPEATABLE, SURE, Frame
 from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
+from agent.safety import emergency, policy
+from agent.threads import in_database
 from pharmacy_site.lib.text import language_of, words
 
 COURTESIES: Final = (

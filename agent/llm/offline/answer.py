@@ -4,8 +4,8 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent.llm.base import Language, Step, StepResult, Turn
-from agent.wording import apart, count, dated, label, measure, say
+from agent.answers.render import apart, count, dated, label, measure, say
+from agent.inference.base import Language, Step, StepResult, Turn
 
 Medication = Mapping[str, Any]
 

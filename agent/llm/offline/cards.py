@@ -17,8 +17,8 @@ from typing import Any
 
 from django.conf import settings
 
+from agent.answers.render import listed
 from agent.llm.offline.answer import View, as_of, open_words, product_line, rx_tag
-from agent.wording import listed
 
 LOW = 10  # S0: ten or fewer is said plainly
 MOST_BRANCHES = 5

@@ -5,7 +5,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from agent.llm.base import Step, StepResult
+from agent.answers.render import listed
+from agent.inference.base import Step, StepResult
 from agent.llm.offline.answer import (
     Medication,
     Part,
@@ -20,7 +21,6 @@ from agent.llm.offline.cards import interactions_card, medication_card
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.names import about, asked_by_name, choose, tool_query, unresolved
 from agent.llm.offline.talk import unknown
-from agent.wording import listed
 from pharmacy_site.lib.text import compact
 
 _FOR_CHILDREN: Final = ("child", "kids", "junior", "infant", "baby", "ילד", "תינוק", "פעוט")

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
-from agent.llm.base import Step, StepResult
+from agent.inference.base import Step, StepResult
 from agent.llm.offline.answer import (
     Part,
     Plan,

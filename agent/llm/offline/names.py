@@ -3,10 +3,10 @@
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
-from agent.llm.base import Step, StepResult
+from agent.answers.render import apart
+from agent.inference.base import Step, StepResult
 from agent.llm.offline.answer import Medication, Part, View, numbered, option_of, paragraphs, product_line
 from agent.llm.offline.frames import Frame
-from agent.wording import apart
 
 MOST_OPTIONS = 10
 

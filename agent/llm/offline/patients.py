@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.llm.base import Step
+from agent.answers.render import apart
+from agent.inference.base import Step
 from agent.llm.offline.answer import Part, Plan, View, numbered, paragraphs
 from agent.llm.offline.cards import identity_card, prescriptions_card, refill_verdict
 from agent.llm.offline.frames import Frame
-from agent.wording import apart
 
 
 def ask_identifier(view: View, frame: Frame) -> Part:

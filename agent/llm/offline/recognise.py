@@ -14,8 +14,8 @@ import phonenumbers
 import yaml
 from django.conf import settings
 
-from agent import lexicon
-from agent.lexicon import Lexicon, Sentence
+from agent.safety import lexicon
+from agent.safety.lexicon import Lexicon, Sentence
 from inventory import catalog
 from inventory.categories import categories_called
 from inventory.models import Category, CategoryAlias, Medication

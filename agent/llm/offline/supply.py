@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.base import Step, StepResult
+from agent.answers.render import apart
+from agent.inference.base import Step, StepResult
 from agent.llm.offline.answer import (
     Part,
     Plan,
@@ -22,7 +23,6 @@ from agent.llm.offline.frames import Frame, Medication
 from agent.llm.offline.listing import by_form, equivalents_of
 from agent.llm.offline.names import about, asked_by_name, from_talk, not_known, tool_query, unresolved
 from agent.llm.offline.talk import FAR, hours_today
-from agent.wording import apart
 
 
 def stock(view: View, frame: Frame) -> Plan:

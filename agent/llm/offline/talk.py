@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
-from agent.llm.base import Step
+from agent.inference.base import Step
 from agent.llm.offline.answer import Part, Plan, View, bullets, numbered, open_words, paragraphs, stores_of
 from agent.llm.offline.cards import handoff_card
 from agent.llm.offline.frames import Frame

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from agent.authentication import SCOPES, key_issue
+from agent.web.authentication import SCOPES, key_issue
 
 
 class Command(BaseCommand):

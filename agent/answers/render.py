@@ -1,0 +1,138 @@
+"""Every sentence of the assistant, English and Hebrew side by side.
+
+A sentence has both languages or it does not load. Placeholders are named; plurals have forms for one, two and many.
+Names, doses and phones keep their own direction inside Hebrew text (see `say`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from typing import Any, Final, Literal
+
+from agent.answers.sentences import LABELS, PLURALS, SENTENCES
+from pharmacy_site.lib.text import isolate, ltr
+
+Language = Literal["en", "he"]
+MASK: Final = "***"
+_HEBREW: Final = re.compile(r"[\u05d0-\u05ea]")
+_FOREIGN_TO_HEBREW: Final = re.compile(r"[A-Za-z0-9]")
+_PREFIXED: Final = re.compile(r"(?<![\u05d0-\u05ea])([ובלמהכש]{1,2})\{(\w+)\}")
+_DEFINITE: Final = ("החנות", "הסניף")
+_UNITS: Final = {"mg": "מ״ג", "mcg": "מק״ג", "ml": "מ״ל", "g": "גרם", "IU": "יחב״ל"}
+_UNIT: Final = re.compile(rf"(?<=[\d ])({'|'.join(_UNITS)})(?![A-Za-z])")
+_MONTHS: Final = {
+    "en": "January February March April May June July August September October November December".split(),
+    "he": "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר".split(),
+}
+
+
+def say(key: str, language: Language, **values: object) -> str:
+    """The sentence `key` in a language, its values set apart where their direction is the other one."""
+    return _filled(SENTENCES[key][0 if language == "en" else 1], language, values)
+
+
+def count(key: str, language: Language, n: int, **values: object) -> str:
+    """The plural sentence `key` for a number: forms for one, two and many."""
+    forms = PLURALS[key][0 if language == "en" else 1]
+    form = forms[0] if n == 1 else forms[1] if n == 2 else forms[2]
+    return _filled(form, language, {"n": n, **values})
+
+
+def _filled(template: str, language: Language, values: Mapping[str, object]) -> str:
+    """A template with its values; a Hebrew prefix letter takes a hyphen before what is not Hebrew."""
+    shown = {name: apart(value, language) for name, value in values.items()}
+    if language == "he":
+        for match in _PREFIXED.finditer(template):
+            # ב + החנות is בחנות; only a name that begins with an article of its own loses it.
+            if match[1][-1] in "בלכ" and shown.get(match[2], "").startswith(_DEFINITE):
+                shown[match[2]] = shown[match[2]][1:]
+
+        def joint(match: re.Match[str]) -> str:
+            hebrew = _starts_hebrew(str(values.get(match[2], "")))
+            return match[0] if hebrew else f"{match[1]}-{{{match[2]}}}"
+
+        template = _PREFIXED.sub(joint, template)
+    return template.format(**shown)
+
+
+def _starts_hebrew(text: str) -> bool:
+    """Whether the first letter or digit is Hebrew: a prefix joins it without a hyphen."""
+    return bool(_HEBREW.match(next((char for char in text if char.isalnum()), "א")))
+
+
+def measure(text: str, language: Language) -> str:
+    """A strength with its units in a language: "200 mg" or "200 מ״ג"."""
+    if language == "en":
+        return text
+    return _UNIT.sub(lambda match: _UNITS[match[1]], text)
+
+
+def apart(value: object, language: Language) -> str:
+    """A value for a sentence: isolated when it reads in the other direction."""
+    text = str(value)
+    if "\n" in text or len(text) > 160 or "\u2068" in text or "\u2066" in text:
+        return text
+    if language == "he" and _FOREIGN_TO_HEBREW.search(text):
+        return (
+            isolate(text)
+            if _HEBREW.search(text) or not re.fullmatch(r"[\d\s():+./:-]+", text)
+            else _number(text)
+        )
+    if language == "en" and _HEBREW.search(text):
+        return isolate(text)
+    return text
+
+
+def _number(text: str) -> str:
+    return text if re.fullmatch(r"\d+", text) else ltr(text)
+
+
+def listed(names: Sequence[str], language: Language) -> str:
+    """ "A, B and C"."""
+    names = [apart(name, language) for name in names]
+    if len(names) < 2:
+        return "".join(names)
+    if language == "en":
+        return f"{', '.join(names[:-1])} and {names[-1]}"
+    last = names[-1]
+    joint = " ו" if _starts_hebrew(last) else " ו-"
+    return f"{', '.join(names[:-1])}{joint}{last}"
+
+
+def dated(day: date | str, language: Language) -> str:
+    """ "January 15, 2026" or "15 בינואר 2026"."""
+    if isinstance(day, str):
+        day = date.fromisoformat(day[:10])
+    month = _MONTHS[language][day.month - 1]
+    return f"{month} {day.day}, {day.year}" if language == "en" else f"{day.day} ב{month} {day.year}"
+
+
+def label(kind: str, value: str, language: Language) -> str:
+    """A word of a fixed list (form, section, weekday, column) in a language; an unlisted one as it is."""
+    pair = LABELS.get(kind, {}).get(value)
+    return value if pair is None else pair[0 if language == "en" else 1]
+
+
+def error_text(code: str, language: str, *, tries_left: int | None = None) -> str:
+    """The words of a chat error."""
+    lang: Language = "he" if language == "he" else "en"
+    if code == "code_wrong" and tries_left is not None:
+        return count("code_wrong", lang, tries_left)
+    key = f"error_{code}"
+    return say(key if key in SENTENCES else "error_internal", lang)
+
+
+def tool_label(name: str, arguments: Mapping[str, Any], language: Language) -> str:
+    """What a customer reads while a tool runs."""
+    query = str(
+        arguments.get("medication_name") or arguments.get("medication_query") or arguments.get("query") or ""
+    )
+    if query.startswith(("med-", MASK)):
+        query = ""  # a number of ours tells a customer nothing
+    place = str(arguments.get("store_query") or "").removeprefix(MASK)
+    if name == "check_stock" and place:
+        return say("doing_check_stock_in", language, place=place[:60])
+    key = f"doing_{name}"
+    if query and f"{key}_of" in SENTENCES:
+        return say(f"{key}_of", language, name=query[:60])
+    return say(key if key in SENTENCES else "doing", language)

@@ -1,0 +1,142 @@
+"""Two-phase effects: the server shows what would be done, in facts of its own, and only the customer's yes does it.
+
+A confirmation is bound to its content, its conversation and the patient who was verified when it was asked; it can be
+answered once, within five minutes. A model can ask for one, and no text that is typed answers it.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any, Final, Literal
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare, salted_hmac
+
+from agent.answers.render import Language, label, measure, say
+from agent.conversation import events
+from agent.conversation.runs import address_key
+from agent.models import Confirmation, Run
+from agent.tools.facts import both
+from agent.turn.context import verified_patient
+from pharmacy_site.lib.errors import PharmacyError
+from prescriptions import selectors
+from prescriptions.audit import Access, audit_record
+from prescriptions.errors import PrescriptionNotFound
+from prescriptions.models import Prescription
+
+REFILL: Final = "refill.pass_on"
+
+
+class ConfirmationExpired(PharmacyError):
+    """The question is over: answered, too late, somebody else's, or no longer what was asked."""
+
+
+def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
+    """Asks whether the refill of the verified patient's prescription shall be passed to a pharmacist.
+
+    Returns the event's content, or nothing when there is no such patient or prescription. The same run asks once.
+    """
+    conversation = run.conversation
+    patient = verified_patient(conversation)
+    if patient is None:
+        return {}
+    access = Access(who=f"chat:{conversation.pk}", where="chat", why="confirm")
+    try:
+        prescription = selectors.prescription_get_for(patient, prescription_id, access=access)
+    except PrescriptionNotFound:
+        return {}
+    language: Language = "he" if run.conversation.language == "he" else "en"
+    # A customer who has changed their mind is asked one question, not two.
+    earlier = Confirmation.objects.filter(conversation=conversation, state=Confirmation.State.OPEN)
+    earlier.exclude(run=run).update(state=Confirmation.State.NO)
+    waiting = Confirmation.objects.filter(run=run, action=REFILL).first()
+    if waiting is None:
+        waiting = Confirmation(
+            conversation=conversation,
+            run=run,
+            action=REFILL,
+            payload={"prescription": prescription.pk, "patient": patient.pk},
+            expires_at=timezone.now() + timedelta(seconds=settings.CHAT_CONFIRM_TTL),
+        )
+        waiting.digest = _digest(waiting)
+        waiting.save()
+    return {
+        "confirm_id": str(waiting.pk),
+        "action": REFILL,
+        "summary": _summary(prescription, language),
+        "expires_at": waiting.expires_at.isoformat(),
+    }
+
+
+def _summary(prescription: Prescription, language: Language) -> dict[str, Any]:
+    medication = prescription.medication
+    name = both(medication, "name")[1 if language == "he" else 0]
+    return {
+        "title": say("confirm_refill", language),
+        "rows": [
+            [
+                label("column", "medicine", language),
+                f"{name} {measure(medication.strength, language)}".strip(),
+            ],
+            [
+                label("column", "refills", language),
+                str(prescription.refills_left),
+            ],
+        ],
+        "yes": say("confirm_yes", language),
+        "no": say("confirm_no", language),
+    }
+
+
+def confirmation_answer(
+    *, conversation_id: UUID, key: str, confirm_id: UUID, decision: Literal["yes", "no"], address: str
+) -> None:
+    """Takes the customer's answer; a run carries it out and says so. Raises ConfirmationExpired, ConversationGone."""
+    with transaction.atomic():
+        conversation = events.conversation_locked(conversation_id, key)
+        waiting = Confirmation.objects.filter(
+            pk=confirm_id,
+            conversation=conversation,
+            state=Confirmation.State.OPEN,
+            expires_at__gt=timezone.now(),
+        ).first()
+        if waiting is None or not constant_time_compare(waiting.digest, _digest(waiting)):
+            raise ConfirmationExpired
+        patient = verified_patient(conversation)
+        if patient is None or patient.pk != waiting.payload["patient"]:
+            raise ConfirmationExpired
+        Confirmation.objects.filter(pk=waiting.pk).update(state=decision, answered_at=timezone.now())
+        audit_record(
+            who=f"chat:{conversation_id}",
+            what="confirmation_answered",
+            where="chat",
+            why=decision,
+            patient=patient,
+            detail={"confirmation": str(waiting.pk), "action": waiting.action},
+        )
+        Run.objects.create(
+            conversation=conversation,
+            kind=Run.Kind.CONFIRM,
+            input_seq=conversation.seq_head,
+            input={"address": address_key(address), "confirm": {"id": str(waiting.pk), "decision": decision}},
+        )
+
+
+def confirmed(run: Run) -> Confirmation | None:
+    """The confirmation that a run carries out, if its customer said yes to what it still says."""
+    answer: Mapping[str, Any] = run.input.get("confirm") or {}
+    if run.kind != Run.Kind.CONFIRM or answer.get("decision") != "yes":
+        return None
+    rows = Confirmation.objects.filter(conversation_id=run.conversation_id, state=Confirmation.State.YES)
+    found = rows.filter(pk=answer["id"]).first()
+    return found if found and constant_time_compare(found.digest, _digest(found)) else None
+
+
+def _digest(waiting: Confirmation) -> str:
+    content = [str(waiting.pk), str(waiting.conversation_id), waiting.action, waiting.payload]
+    return salted_hmac(
+        "chat.confirmation", json.dumps(content, sort_keys=True), algorithm="sha256"
+    ).hexdigest()

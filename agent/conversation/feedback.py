@@ -1,0 +1,32 @@
+"""What customers think of an answer."""
+
+from typing import Literal
+from uuid import UUID
+
+from django.db import transaction
+
+from agent.conversation import events
+from agent.models import Event, Feedback
+from pharmacy_site.lib.text import clean
+from prescriptions.masking import masked
+
+
+def feedback_save(*, conversation_id: UUID, key: str, seq: int, rating: Literal[1, -1], comment: str) -> bool:
+    """Keeps the rating of an answer, the last one when it is rated again; False when `seq` is no answer of this chat.
+
+    Secrets in the comment are masked. Raises ConversationGone.
+    """
+    with transaction.atomic():
+        events.conversation_locked(conversation_id, key)
+        answers = Event.objects.filter(
+            conversation_id=conversation_id,
+            type="message.completed",
+            payload__role__in=["assistant", "staff"],
+        )
+        if not answers.filter(seq=seq).exists():
+            return False
+        text = masked(clean(comment), challenge_open=False).text
+        Feedback.objects.update_or_create(
+            conversation_id=conversation_id, seq=seq, defaults={"rating": rating, "comment": text}
+        )
+    return True

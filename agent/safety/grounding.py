@@ -1,0 +1,319 @@
+"""Every number in an answer must come from somewhere: finds the ones that come from nowhere.
+
+Numbers are compared in a canonical form: "1,000" and "1000.0" are `1000`; a date is `date:2026-01-15`, a time of day
+`time:20:00`, a phone `tel:35551234` (without country code and trunk zero), a distance `km:1.234`, the length of a list
+`count:3`. Dates, times and phones are units: 20:00 proves "8 pm", but not twenty tablets. The canonical form can be stored
+and read again as evidence. Numbers spelled as words are not looked at.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from agent.safety.disclosure import Findings, facts_of
+
+_EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_HE_MONTHS: Final = (
+    *("ינואר", "פברואר", "מרץ", "אפריל", "מאי", "יוני"),
+    *("יולי", "אוגוסט", "ספטמבר", "אוקטובר", "נובמבר", "דצמבר"),
+)
+_MONTH: Final = rf"(?:{'|'.join(_EN_MONTHS)})[a-z]*\.?|[בל]?(?:{'|'.join(_HE_MONTHS)}|מרס)"
+_FIRST_LETTERS: Final = "".join(sorted({name[0] for name in (*_EN_MONTHS, *_HE_MONTHS)} | set("tkcdבל")))
+_MERIDIEM: Final = r"[ap]\.?m\b\.?"
+
+# In this order: a date is no phone, a phone is no range, and so on down to a plain number. Most places of a text can
+# begin none of them, so the first sign is looked at before each kind is tried.
+_TOKEN: Final = re.compile(
+    rf"""
+    (?=[\d+(])(?:
+        (?P<iso>(?<!\d)\d{{4}}-\d\d-\d\d)(?:[T ](?P<isotime>\d\d:\d\d)(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\d)
+      | (?P<dmy>(?<![\d.])\d{{1,2}}(?P<sep>[./-])\d{{1,2}}(?P=sep)(?:\d{{4}}|\d\d)(?!\d))
+      | (?P<tel>(?<![\w.])(?:\+\d{{1,3}}[ -]?\(?\d{{1,3}}\)?[ -]?\d{{3}}[ -]?\d{{3,4}}|\(?0\d{{1,2}}\)?[ -]?\d{{3}}[ -]?\d{{4}}
+          |1[ -]?[78]00[ -]?\d{{3}}[ -]?\d{{3}})(?!\d))
+      | (?<!\d)(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH})(?:,?\s(?P<year>\d{{4}}))?(?!\w)
+      | (?P<time>(?<![\d:])\d{{1,2}}:\d\d(?::\d\d)?(?:\s?{_MERIDIEM})?|(?<![\d.])\d{{1,2}}\s?{_MERIDIEM})
+      | (?P<dm>(?<![\d./])\d{{1,2}}/\d{{1,2}}(?![\d/]))
+      | (?P<number>\d+(?:,\d{{3}})+(?:\.\d+)?(?![\d,])|\d+(?:[.,]\d+)?)
+    )
+  | \b(?=[{_FIRST_LETTERS}])(?:
+        (?P<stored>(?:tel|km|count):[\d.]+|time:\d\d:\d\d|date:\d\d-\d\d\b(?!-))
+      | (?P<month2>{_MONTH})\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s(?P<year2>\d{{4}}))?(?!\d)
+    )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_KM_AFTER: Final = re.compile(r"\s?[-–]?\s?(?:km\b|kms\b|kilomet|קמ|ק[\"״''׳`]+מ|ק״מ|קילומטר)", re.IGNORECASE)
+_KM_KEY: Final = re.compile(r"(?:^|_)km(?:$|_)|distance|kilomet", re.IGNORECASE)
+_POSITION_BEFORE: Final = re.compile(
+    r"(?:#|\b(?:option|number|no\.?|item|choice)|אפשרות|מספר|פריט|מס['׳]?)\s?$", re.IGNORECASE
+)
+_CANONICAL: Final = re.compile(r"(?:(?:date|time|tel|km|count):)?[\d.:-]+")
+_EXACT: Final = 28  # digits that Decimal keeps
+_NUMBER: Final = (int, float, Decimal)
+_DIGIT: Final = re.compile(r"[0-9]")
+_LIST_MARKER: Final = re.compile(r"^[ \t]*[*_]{0,2}(\d{1,2})[.)](?=\s)", re.MULTILINE)
+
+
+class _Found(NamedTuple):
+    """A number as it was written, and every canonical reading of it."""
+
+    written: str
+    readings: tuple[str, ...]
+    parts: tuple[str, ...] = ()  # what it may be taken for when no reading is known: 1/2 as 1 and 2
+    start: int = 0
+    end: int = 0
+
+
+def _plain(text: str) -> str:
+    """Return a number without thousands separators and needless zeros."""
+    if len(text) <= _EXACT and text.isascii() and text.isdecimal():
+        return text.lstrip("0") or "0"
+    if re.fullmatch(r"\d+(?:,\d{3})+(?:\.\d+)?", text) and not text.startswith("0"):
+        text = text.replace(",", "")
+    try:
+        number = Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        return text
+    return format(number.normalize(), "f")
+
+
+def _days(first: int, second: int, year: int | None) -> tuple[str, ...]:
+    """Return both readings of day/month, as far as the calendar has them."""
+    found = []
+    for day, month in ((first, second), (second, first)):
+        try:
+            valid = date(year or 2000, month, day)  # 2000 is a leap year: 29 February passes
+        except ValueError:
+            continue
+        found.append(f"date:{valid.isoformat()}" if year else f"date:{valid:%m-%d}")
+    return tuple(dict.fromkeys(found))
+
+
+def _tel(text: str) -> str:
+    digits = re.sub(r"\D", "", text)
+    digits = digits[3:] if digits.startswith("972") and len(digits) >= 11 else digits
+    return f"tel:{digits.lstrip('0')}"
+
+
+def _time(text: str) -> tuple[str, ...]:
+    hour, _, rest = re.sub(r"[^\d:]", "", text).partition(":")
+    hours, minutes = int(hour), int(rest[:2] or 0)
+    mark = re.search(r"([ap])\.?m", text, re.IGNORECASE)
+    if mark:
+        hours = hours % 12 + (12 if mark[1].lower() == "p" else 0)
+    return (f"time:{hours:02}:{minutes:02}",)
+
+
+def _month(name: str) -> int:
+    name = name.casefold().rstrip(".")
+    for months in (_EN_MONTHS, _HE_MONTHS):
+        for number, known in enumerate(months, 1):
+            if name.startswith(known) or name[1:].startswith(known):
+                return number
+    return 3  # מרס, the other spelling of March
+
+
+def _scan(text: str) -> Iterator[_Found]:
+    """Find the numbers of a text. Digits of all scripts and glued characters (½) are read as plain digits."""
+    for m in _TOKEN.finditer(text):
+        readings: tuple[str, ...]
+        parts: tuple[str, ...] = ()
+        if m["number"]:
+            readings = (_plain(m["number"]),)
+        elif m["stored"]:
+            readings = (m["stored"],)
+        elif m["iso"]:
+            readings = (f"date:{m['iso']}", *((f"time:{m['isotime']}",) if m["isotime"] else ()))
+        elif m["dmy"]:
+            first, second, last = (int(part) for part in m["dmy"].split(m["sep"]))
+            readings = _days(first, second, last if last > 99 else 2000 + last)
+        elif m["tel"]:
+            readings = (_tel(m["tel"]),)
+        elif m["month"] or m["month2"]:
+            year = m["year"] or m["year2"]
+            day, month = int(m["day"] or m["day2"]), _month(m["month"] or m["month2"])
+            readings = (f"date:{year}-{month:02}-{day:02}" if year else f"date:{month:02}-{day:02}",)
+        elif m["time"]:
+            readings = _time(m["time"])
+        else:
+            first, second = (int(part) for part in m["dm"].split("/"))
+            readings, parts = _days(first, second, None), (str(first), str(second))
+        yield _Found(m.group().strip(), readings, parts, m.start(), m.end())
+
+
+def _normal(text: str) -> str:
+    """Return the text with digits, fractions and blanks in their plain form and direction marks gone."""
+    if text.isascii():
+        return text
+    return "".join(map(_normal_char, unicodedata.normalize("NFKC", text).replace("\u2044", "/")))
+
+
+@lru_cache(maxsize=1024)
+def _normal_char(char: str) -> str:
+    if unicodedata.category(char) == "Cf":
+        return ""
+    return str(unicodedata.decimal(char)) if char.isdecimal() else char
+
+
+def _in_text(text: str) -> list[str]:
+    # Most strings of a result hold no number, and normalising and looking for one are the costly part.
+    if not (_DIGIT.search(text) if text.isascii() else any(map(str.isnumeric, text))):
+        return []
+    text = _normal(text)
+    numbers: list[str] = []
+    for found in _scan(text):
+        numbers += found.readings
+        numbers += found.parts
+        if _KM_AFTER.match(text, found.end):
+            numbers += (f"km:{reading}" for reading in found.readings)
+    return numbers
+
+
+class _Numbers:
+    """The numbers of a value, each text looked at once: branches have the same hours, rows the same keys."""
+
+    def __init__(self) -> None:
+        self.found: set[str] = set()
+        self._read: set[str] = set()
+
+    def take(self, value: object, key: str = "") -> None:
+        """Takes the numbers of one more value; `key` is what it is called."""
+        if isinstance(value, str):
+            self._take_text(value)
+        elif value is None or isinstance(value, bool):
+            return
+        elif isinstance(value, _NUMBER):
+            plain = str(value) if not isinstance(value, float) else format(Decimal(repr(value)), "f")
+            number = _plain(plain).lstrip("-")
+            self.found.add(number)
+            if _KM_KEY.search(key):
+                self.found.add(f"km:{number}")
+        elif isinstance(value, Mapping):
+            for name, item in value.items():
+                self._take_text(str(name))
+                self.take(item, str(name))
+        elif isinstance(value, date | datetime | time):
+            self._take_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
+        elif isinstance(value, Iterable):
+            items = list(value)
+            # Numbers that were stored as evidence are a list of ours, not of items that were shown.
+            if not items or not all(isinstance(item, str) and _CANONICAL.fullmatch(item) for item in items):
+                self.found.add(f"count:{len(items)}")
+            for item in items:
+                self.take(item, key)
+        else:
+            self._take_text(str(value))
+
+    def _take_text(self, text: str) -> None:
+        if text not in self._read:
+            self._read.add(text)
+            self.found.update(_in_text(text))
+
+
+def numbers_in(value: object) -> list[str]:
+    """Return the canonical numbers of a tool's result, sorted, for storing as evidence."""
+    numbers = _Numbers()
+    numbers.take(value)
+    return sorted(numbers.found)
+
+
+def numbers_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Sequence[str]:
+    """Return the canonical numbers of all that a call found and that may be told, sorted. Not to be changed."""
+    return Findings(result, evidence).once("numbers", _numbers_of)
+
+
+def _numbers_of(found: Findings) -> list[str]:
+    return numbers_in(facts_of(found.result, found.evidence))
+
+
+def _known(numbers: Iterable[str]) -> set[str]:
+    """Return the numbers with everything that each of them proves."""
+    known = set(numbers)
+    for number in list(known):
+        kind, _, rest = number.rpartition(":") if not number.startswith("time:") else ("time", ":", "")
+        if kind == "date" and len(rest) == len("2026-01-15"):
+            year, month, day = rest.split("-")
+            known |= {f"date:{month}-{day}", year, str(int(month)), str(int(day))}
+        elif kind == "km":
+            distance = Decimal(rest)
+            for step in (Decimal(1), Decimal("0.1")):
+                for rounding in (ROUND_HALF_UP, ROUND_HALF_EVEN):
+                    known.add(f"km:{_plain(str(distance.quantize(step, rounding)))}")
+    return known
+
+
+def _markers(text: str) -> set[int]:
+    """Return the places of list markers that count up from 1; any other number at a line's start proves itself."""
+    places, expected = set(), 1
+    for marker in _LIST_MARKER.finditer(text):
+        number = int(marker[1])
+        if number == 1:
+            expected = 1  # a second list
+        if number == expected:
+            places.add(marker.start(1))
+            expected += 1
+    return places
+
+
+class Grounds:
+    """What the numbers of an answer may rest on.
+
+    `evidence` are tool results (nested dicts, lists, texts, numbers) or lists from `numbers_in`; `allowed` are
+    texts whose numbers are fine too: configured contacts, the customer's own words. The length of a list in the
+    evidence proves a count, and with "option", "number" or "#" before it any position up to it.
+    """
+
+    def __init__(self, evidence: Iterable[object] = (), allowed: Iterable[str] = ()) -> None:
+        self._known: set[str] = set()
+        self._longest = 0
+        self.add(evidence)
+        self._known |= _known(number for text in allowed for number in _in_text(text))
+
+    def add(self, evidence: Iterable[object]) -> None:
+        """Takes further evidence."""
+        numbers = _Numbers()
+        for source in evidence:
+            numbers.take(source)
+        self.prove(numbers.found)
+
+    def prove(self, numbers: Iterable[str]) -> None:
+        """Takes numbers that are proven, in their canonical form."""
+        proofs = set(numbers)
+        lengths = {int(number[6:]) for number in proofs if number.startswith("count:")}
+        self._known |= _known(proofs) | {str(length) for length in lengths}
+        self._longest = max(self._longest, *lengths) if lengths else self._longest
+
+    def missing(self, answer: str) -> list[str]:
+        """Return the numbers of an answer that nothing proves, as they were written, in their order."""
+        text = _normal(answer)
+        markers = _markers(text)
+        missing = []
+        for found in _scan(text):
+            if found.start in markers:
+                continue
+            if any(reading in self._known for reading in found.readings):
+                continue
+            if found.parts and all(part in self._known for part in found.parts):
+                continue
+            if _KM_AFTER.match(text, found.end) and any(
+                f"km:{reading}" in self._known for reading in found.readings
+            ):
+                continue
+            position = found.readings[0] if found.readings else ""
+            if (
+                position.isdigit()
+                and 1 <= int(position) <= self._longest
+                and _POSITION_BEFORE.search(text, 0, found.start)
+            ):
+                continue
+            missing.append(found.written)
+        return missing
+
+
+def ungrounded_numbers(answer: str, *, evidence: Iterable[object], allowed: Iterable[str] = ()) -> list[str]:
+    """Return the numbers of an answer that nothing in the evidence proves; see `Grounds`."""
+    return Grounds(evidence, allowed).missing(answer)

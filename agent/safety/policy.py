@@ -1,0 +1,171 @@
+"""What a customer may be answered, and what an answer may say: checks by words alone.
+
+`check_input` tells a request for advice from a question about facts; a request for advice calls no tool. What a
+product's own leaflet says is a fact, so its subjects (food, driving, pregnancy, storage, age, a missed dose) are answered
+unless the customer ties them to an illness of their own. `check_output` is the last look at an
+answer in fixed sentences, `check_free` at what a language model worded itself.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Final
+
+from agent.safety.fixed_wording import check_output, lexicon
+from agent.safety.free_wording import check_free
+from agent.safety.lexicon import Sentence
+
+__all__ = ["InputVerdict", "check_free", "check_input", "check_output"]
+
+_COMPLAINT_ONLY: Final = 9  # a message of at most so many words that only complains asks for advice silently
+
+
+class InputVerdict(StrEnum):
+    """What a message asks for; everything but ANSWER is declined kindly."""
+
+    ANSWER = "ANSWER"
+    ADVICE = "ADVICE"
+    COMPARISON = "COMPARISON"
+    DOSE_FOR_PERSON = "DOSE_FOR_PERSON"
+    DIAGNOSIS = "DIAGNOSIS"
+    PUSH = "PUSH"
+
+
+_ORDER: Final = (
+    InputVerdict.PUSH,
+    InputVerdict.DOSE_FOR_PERSON,
+    InputVerdict.COMPARISON,
+    InputVerdict.DIAGNOSIS,
+    InputVerdict.ADVICE,
+)
+
+
+def _asks_push(s: Sentence) -> bool:
+    return s.has("buy") and not s.has("place", "leaflet", "rx")
+
+
+def _asks_dose(s: Sentence, *, measured: bool) -> bool:
+    """How much for somebody: a named person, a weight or an age, or "should I"; a label's dosage is a fact."""
+    if (s.has("more_than_label") and s.has("may_i", "should_explicit")) or s.has("units_for"):
+        return True
+    if s.has("leaflet"):
+        return False
+    if (
+        (s.has("may_i") or (s.asks and s.has("bare_take_he")))
+        and s.has("amount")
+        and not s.has("two_medicines", "stock", "rx")
+    ):
+        return True
+    if (
+        not s.has("how_much")
+        or (s.has("how_much_is") and not s.has("interval"))
+        or not s.has("dosing", "measured", "giving")
+    ):
+        return False
+    whom = s.has("relative", "for_person") or measured
+    return whom or (s.has("must") and s.has("self")) or (s.has("giving") and s.has("child"))
+
+
+def _asks_diagnosis(s: Sentence) -> bool:
+    if s.has("topic") and not s.has("self", "relative"):
+        return False  # "is it allowed during breastfeeding?"
+    if s.has("separately_joined") and not s.has("complaint"):
+        return False  # "X and Y together, is it dangerous?" asks about an interaction
+    if s.has("what_is_it") and not s.has("used_for"):
+        return True
+    return s.has("diagnosis") and not s.has("diagnosis_no", "leaflet", "stock", "buy")
+
+
+def _asks_comparison(s: Sentence, *, own: bool) -> bool:
+    """Which does more good; which is nearer, cheaper or the same is a fact."""
+    if s.has("place", "money", "leaflet") or s.has("better_no"):
+        return False
+    if s.has("better"):
+        if s.has("topic") and not s.has("which") and not s.has("than"):
+            return False
+        return s.has("than", "which", "versus") or s.asks
+    if s.has("versus"):
+        return not s.has("same")
+    if s.has("choice") and not s.has("stock", "used_for", "separately_joined", "process", "same"):
+        if s.has("topic") and not own and not s.has("giving"):
+            return False
+        return s.asks or s.has("giving", "should", "may_i")
+    return s.has("or_") and s.has("complaint") and not s.has("stock", "topic", "used_for")
+
+
+def _asks_stock(s: Sentence) -> bool:
+    """Whether the shop has it; "יש" also begins what the customer has ("יש לי חום")."""
+    owned = {place for span in s.spans("have_person") for place in range(*span)}
+    return s.has("stock") or any(start not in owned for start, _ in s.spans("have_he"))
+
+
+def _asks_advice(s: Sentence, *, own: bool) -> bool:
+    factual = s.has("topic", "leaflet", "process", "place", "money", "same") and not own
+    listing = s.has("list_words") or _asks_stock(s)
+    if s.has("storage") and not own and not s.has("recommend", "your_view", "should_explicit"):
+        return False  # "how long can I keep it once opened"
+    if s.has("how_to_treat", "how_long_mine", "or_not", "except_med", "symptom_when"):
+        return not s.has("leaflet")
+    if s.has("worth_it_he") or (own and s.asks and s.has("bare_take_he")):
+        return not s.has("leaflet", "process", "place", "money", "separately_joined")
+    if own and s.has("what_now", "which_product") and not s.has("leaflet", "process", "rx", "stock", "money"):
+        return True
+    if s.has("go_doctor_he") or (own and s.has("help_listing")):
+        return not s.has("leaflet", "process")
+    if s.asks and any(start == 0 for start, _ in s.spans("switch_he")):
+        return not s.has("leaflet", "process", "place", "money")
+    if s.has("your_view"):
+        return not (s.has("place", "money", "leaflet", "logistics") and not own)
+    if s.has("change_he") and (own or s.asks or len(s.words) <= _COMPLAINT_ONLY):
+        return not listing and not s.has("leaflet", "rx")
+    if s.has("recommend"):
+        return not (s.has("place", "process", "money", "leaflet", "stock") and not own) or s.has("what_for")
+    if s.has("what_for"):
+        return not (listing and not s.has("better")) and not s.has("leaflet", "money")
+    if s.has("give_mine") and s.has("may_i") and not listing and not s.has("leaflet", "process", "together"):
+        return True
+    if s.has("should_explicit", "helps_me") and not factual and not listing:
+        return own or not s.has("plain_help")
+    return own and s.has("may_i") and not listing and not s.has("process", "place")
+
+
+def _complains(sentences: Sequence[Sentence]) -> bool:
+    facts = (
+        "process",
+        "leaflet",
+        "topic",
+        "money",
+        "place",
+        "list_words",
+        "same",
+        "separately_joined",
+        "used_for",
+    )
+    return (
+        sum(len(s.words) for s in sentences) <= _COMPLAINT_ONLY
+        and any(s.has("i_have") and s.has("complaint") for s in sentences)
+        and not any(_asks_stock(s) or s.has(*facts) for s in sentences)
+    )
+
+
+def check_input(text: str) -> InputVerdict:
+    """Return what a customer's message asks for, in English or Hebrew."""
+    sentences = lexicon().read(text)
+    own = any(s.has("i_have") for s in sentences)
+    measured = any(s.has("measured") for s in sentences)
+    found = set()
+    for s in sentences:
+        if _asks_push(s):
+            found.add(InputVerdict.PUSH)
+        if _asks_dose(s, measured=measured):
+            found.add(InputVerdict.DOSE_FOR_PERSON)
+        if _asks_comparison(s, own=own):
+            # "Which is best for a headache" names no rival: the customer wants to be told what to take.
+            alone = (own or s.has("what_for")) and not s.has("than")
+            found.add(InputVerdict.ADVICE if alone else InputVerdict.COMPARISON)
+        if _asks_diagnosis(s):
+            found.add(InputVerdict.DIAGNOSIS)
+        if _asks_advice(s, own=own):
+            found.add(InputVerdict.ADVICE)
+    if not found and _complains(sentences):
+        return InputVerdict.ADVICE
+    return next((verdict for verdict in _ORDER if verdict in found), InputVerdict.ANSWER)

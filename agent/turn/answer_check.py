@@ -1,0 +1,163 @@
+"""The last look at what an answer says: rules of policy, numbers with a source, promises with a row.
+
+One object looks after one turn: at the sentences of a language model as they come, and at the whole answer in any case.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from django.conf import settings
+
+from agent.inference.base import Reply, StepResult
+from agent.llm import prompt
+from agent.safety import claims, policy
+from agent.safety.disclosure import facts_of
+from agent.safety.grounding import Grounds, numbers_of
+from agent.turn.context import Work
+
+NO_VERDICT: Final = (
+    "no_verdict"  # in a turn's memo: the question is one that nobody here answers by yes or no
+)
+
+_PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
+    ("handoff.open", "refill.pass_on"): (
+        "passed you on",
+        "passed your request",
+        "העברתי את",
+        "with our staff. Your number",
+        "כבר אצל הצוות",
+    ),
+    ("identity.code",): ("we've sent a code", "שלחנו קוד"),
+}
+
+
+class OutputCheck:
+    """What the words of one turn may rest on, growing with its results."""
+
+    def __init__(self, work: Work, numbers_before: Callable[[Work], Awaitable[list[str]]]) -> None:
+        self._work, self._numbers_before = work, numbers_before
+        turn = work.turn
+        self._grounds = Grounds(
+            [dict(turn.code)],
+            allowed=[
+                turn.text,
+                settings.EMERGENCY_MEDICAL,
+                settings.EMERGENCY_CRISIS,
+                settings.EMERGENCY_POISON,
+                f"{turn.now:%H:%M}",
+                str(settings.IDENTITY_CODE_TTL // 60),
+                "6",
+            ],
+        )
+        self._results: list[StepResult] = []
+        self._looked_back = False
+
+    def take(self, results: Sequence[StepResult]) -> None:
+        """Takes the results that are new since the last look."""
+        fresh = results[len(self._results) :]
+        self._results += fresh
+        for result in fresh:
+            self._grounds.prove(numbers_of(result.result, result.evidence))
+
+    async def of_reply(self, reply: Reply) -> list[str]:
+        """The rules that a whole answer breaks."""
+        check = policy.check_free if reply.free else policy.check_output
+        problems = check(reply.text, reply.language, quoted=reply.quoted)
+        problems += [
+            f"promise:{names[0]}" for names, signs in _PROMISES.items() if self._promised(reply, names, signs)
+        ]
+        return problems + await self._numbers(_shown(reply))
+
+    async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
+        """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
+        found = [rule for rule in policy.check_free(text, "en", quoted=quoted) if rule != "wrong_language"]
+        if prompt.recites(text):
+            found.append("prompt_leak")
+        own = text
+        for quote in quoted:
+            own = own.replace(quote, " ")
+        if self._work.turn.memo.get(NO_VERDICT) and claims.is_verdict(own):
+            found.append("verdict")
+        if claims.counts_unproven(
+            own, [facts_of(result.result, result.evidence) for result in self._results]
+        ):
+            found.append("number")
+        if claims.contradicts_prescription(own, [bool(facts["rx"]) for facts in self._products()]):
+            found.append("contradiction")
+        return found + await self._numbers(f"{claims.figures(own)}\n{text}")
+
+    def _products(self) -> list[Mapping[str, Any]]:
+        """The products that were looked up in this turn."""
+        found = []
+        for result in self._results:
+            one = result.evidence.get("medication")
+            many = [*result.evidence.get("medications", ()), *result.evidence.get("equivalents", ())]
+            found += [facts for facts in (one, *many) if isinstance(facts, Mapping) and "rx" in facts]
+        return found
+
+    async def _numbers(self, shown: str) -> list[str]:
+        missing = self._grounds.missing(shown)
+        if missing and not self._looked_back:
+            self._looked_back = True
+            state = self._work.turn.state
+            earlier = await self._numbers_before(self._work)
+            self._grounds.add([*earlier, *_names(state)])
+            self._grounds.prove(f"count:{length}" for length in _lengths(state))
+            missing = self._grounds.missing(shown)
+        return ["number"] if missing else []
+
+    def _promised(self, reply: Reply, names: Sequence[str], signs: Sequence[str]) -> bool:
+        """Whether the text promises what this turn has no row for."""
+        if not any(sign in reply.text for sign in signs):
+            return False
+        return not any(result.step.name in names and result.ok for result in self._results)
+
+
+def _lengths(value: Any) -> list[int]:
+    """The length of every list inside a value: how many things were listed is a fact of it."""
+    if isinstance(value, str):
+        return []
+    if isinstance(value, Mapping):
+        return [size for item in value.values() for size in _lengths(item)]
+    if isinstance(value, list | tuple):
+        return [len(value), *(size for item in value for size in _lengths(item))]
+    return []
+
+
+def _names(state: Mapping[str, Any]) -> list[str]:
+    """Names of products that the conversation is about: their digits are part of a name."""
+    found: list[str] = []
+
+    def walk(value: Any) -> None:
+        if isinstance(value, Mapping):
+            found.extend(str(value[key]) for key in ("en", "he", "name", "strength", "query") if key in value)
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                walk(item)
+
+    walk(state)
+    return found
+
+
+def _shown(reply: Reply) -> str:
+    """All text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
+    texts = [reply.text]
+
+    def walk(value: Any) -> None:
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            texts.append(format(Decimal(str(value)), "f"))
+        elif isinstance(value, Mapping):
+            for item in value.values():
+                walk(item)
+        elif isinstance(value, list | tuple):
+            for item in value:
+                walk(item)
+
+    for card in reply.cards:
+        walk(card["data"])
+    return "\n".join(texts)

@@ -1,0 +1,105 @@
+"""How an answer reaches a customer while it comes: in sentences, each of them checked before anybody sees it."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from agent.chat.progress import Live
+from agent.inference.base import Language, Reply, StepResult, Withheld
+from agent.safety.disclosure import Findings
+from agent.safety.fixed_wording import wrong_language
+from agent.turn.answer_check import OutputCheck
+
+LONGEST_SENTENCE: Final = 1_500  # characters
+SHORTEST_TELLING: Final = 40  # characters that show which language an answer is in
+_OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
+
+
+class Speaker:
+    """What is said in one turn. Leaflet texts may say what the answer itself may not."""
+
+    def __init__(self, live: Live, check: OutputCheck) -> None:
+        self._live, self._check = live, check
+        self._results: Sequence[StepResult] = ()
+        self._held = ""
+
+    def attend(self, results: Sequence[StepResult]) -> None:
+        """Takes what the next words may rest on."""
+        self._check.take(results)
+        self._results = tuple(results)
+
+    async def hear(self, piece: str, language: Language) -> None:
+        """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
+        self._held += piece
+        if len(self._held) > LONGEST_SENTENCE:
+            raise Withheld(["run_on"])
+        ends = [match.end() for match in _SENTENCE_END.finditer(self._held)]
+        if not ends:
+            return
+        whole, self._held = self._held[: ends[-1]], self._held[ends[-1] :]
+        for sentence in sentences(whole):
+            await self._show(sentence, language)
+
+    async def end(self, language: Language) -> None:
+        """The answer is whole; what was still held is looked at, and its language. Raises Withheld."""
+        held, self._held = self._held, ""
+        if held.strip():
+            await self._show(held, language)
+        if wrong_language(self._live.text, language):
+            raise Withheld(["wrong_language"])
+
+    async def _show(self, sentence: str, language: Language) -> None:
+        # A first line may be a name in the other letters; more than that is the answer's language.
+        said = self._live.text + sentence
+        if len(said) > SHORTEST_TELLING and wrong_language(said, language):
+            raise Withheld(["wrong_language"])
+        # A leaflet's words are only excused where the answer says whose they are.
+        paragraph = said.rpartition("\n\n")[2]
+        quoted = leaflet_texts(self._results) if _OF_LEAFLET.search(paragraph) else []
+        problems = await self._check.of_sentence(sentence, quoted)
+        if problems:
+            raise Withheld(problems)
+        self._live.say(sentence)
+
+    def restart(self) -> None:
+        """Takes back what was said: the answer begins anew."""
+        self._held = ""
+        if self._live.text:
+            self._live.unsay()
+
+    def finish(self, reply: Reply) -> None:
+        """Shows the rest of the answer as it will be kept."""
+        if not reply.text.startswith(self._live.text):
+            self.restart()
+        for sentence in sentences(reply.text[len(self._live.text) :]):
+            self._live.say(sentence)
+
+
+def sentences(text: str) -> list[str]:
+    """A text in sentences that join to the same text again."""
+    parts, start = [], 0
+    for match in _SENTENCE_END.finditer(text):
+        parts.append(text[start : match.end()])
+        start = match.end()
+    return [*parts, text[start:]] if start < len(text) else parts
+
+
+def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
+    """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
+    return [
+        text
+        for result in results
+        if result.evidence.get("leaflet")
+        for text in Findings(result.result, result.evidence).once("leaflet texts", _leaflet_texts)
+    ]
+
+
+def _leaflet_texts(found: Findings) -> list[str]:
+    texts = [
+        str(section[language])
+        for section in found.evidence["leaflet"].values()
+        for language in ("en", "he")
+        if section.get(language)
+    ]
+    return [part for text in texts for part in (text, *(piece.strip() for piece in sentences(text)))]

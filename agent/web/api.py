@@ -1,0 +1,87 @@
+"""The HTTP door of the tools: parse, one call, record, render."""
+
+from typing import Any, cast
+
+from django.http import HttpRequest, HttpResponseBase, JsonResponse
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agent.models import ApiKey
+from agent.tools.base import InvalidArguments, NotAuthorised, Tool, ToolContext
+from agent.tools.registry import call_tool, toolcall_row
+from agent.tools.schemas import function_definitions
+from agent.web.http import REFUSALS, Invalid, JsonView, accepted_language
+from agent.web.serializers import Detail, Errors, ToolList, outcome_model
+
+
+class ToolsView(JsonView):
+    """The tools as function definitions."""
+
+    @extend_schema(operation_id="tools", responses={200: ToolList, **REFUSALS}, tags=["tools"])
+    def get(self, request: Request) -> Response:
+        """List the tools as OpenAI function definitions."""
+        return Response({"tools": function_definitions()})
+
+
+class ToolView(JsonView):
+    """One tool; `tool` is filled in by `tool_view`."""
+
+    tool: Tool
+
+    def call(self, request: Request) -> Response:
+        """Call the tool, record the call, and return the contract's output, success or failure."""
+        key = cast("ApiKey", request.auth)
+        context = ToolContext(
+            actor=str(request.user),
+            channel="http",
+            language=accepted_language(request),
+            api_key=key,
+            scopes=frozenset(key.scopes),
+        )
+        try:
+            outcome = call_tool(self.tool.name, request.data, context)
+        except InvalidArguments as error:
+            raise Invalid(error.errors) from None
+        except NotAuthorised:
+            raise PermissionDenied("The key lacks the scope for this.") from None
+        toolcall_row(outcome, context).save(force_insert=True)
+        response = Response(outcome.result)
+        if self.tool.private:
+            response["Cache-Control"] = "no-store"
+        return response
+
+
+def tool_view(tool: Tool) -> Any:
+    """Return the view of one tool, with its own entry in the OpenAPI schema."""
+
+    @extend_schema(
+        operation_id=tool.name,
+        summary=tool.name,
+        description=f"{tool.description} (Scope: `{tool.scope}`.)",
+        request=tool.arguments,
+        responses={200: outcome_model(tool), 400: Errors, 413: Detail, 415: Detail, **REFUSALS},
+        tags=["tools"],
+    )
+    def post(self: ToolView, request: Request) -> Response:
+        return self.call(request)
+
+    view: Any = type(f"{tool.name}_view", (ToolView,), {"tool": tool, "scope": tool.scope, "post": post})
+    return view.as_view()
+
+
+class NoToolView(JsonView):
+    """The address of a tool that does not exist."""
+
+    @extend_schema(exclude=True)
+    def post(self, request: Request, name: str) -> Response:
+        """Refuse."""
+        raise NotFound("There is no such tool.")
+
+    get = post
+
+
+def no_such_address(request: HttpRequest, rest: str = "") -> HttpResponseBase:
+    """Answer any other address under /api/ in JSON."""
+    return JsonResponse({"detail": "There is nothing here. Addresses end with a slash."}, status=404)

@@ -1,0 +1,124 @@
+"""What other websites get from us: the loader, their list of origins, the frame's page; and the way out of a frame."""
+
+import json
+from typing import Any
+
+from csp.constants import SELF
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.cache import patch_cache_control
+from django.views.decorators.clickjacking import xframe_options_exempt
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.gzip import gzip_page
+from django.views.decorators.http import conditional_page, require_POST, require_safe
+
+from agent.chat.admission import origin_is_ours, request_address
+from agent.conversation import embedding
+from agent.demo import PUBLIC_ID
+from agent.models import ChatSite
+from agent.web.pages import language_chosen
+
+LOADER = settings.BASE_DIR / "static" / "embed" / "loader.js"
+
+
+@require_safe
+@gzip_page
+@conditional_page
+def loader(request: HttpRequest) -> HttpResponse:
+    """The script that a shop puts on its pages. Its address never changes, so it may not be kept for long."""
+    return _script(LOADER.read_bytes(), seconds=300)
+
+
+@require_safe
+def site_script(request: HttpRequest, public_id: str) -> HttpResponse:
+    """Tells the loader on which origins this site's chat is shown; null for a site that is not there.
+
+    A script, because the page that asks may allow nothing else from us.
+    """
+    site = embedding.site_find(public_id)
+    origins = [origin for origin in embedding.frame_ancestors(site) if "://" in origin] if site else None
+    if origins is not None and settings.DEBUG:
+        origins.append(
+            f"{request.scheme}://{request.get_host()}"
+        )  # the demo shop, on whatever port it is served
+    name, value = json.dumps(public_id), json.dumps(origins)
+    body = f"(window.PharmacyChatSites = window.PharmacyChatSites || {{}})[{name}] = {value};\n"
+    return _script(body.encode(), seconds=60)
+
+
+@require_safe
+@xframe_options_exempt
+def frame(request: HttpRequest, public_id: str) -> HttpResponse:
+    """The chat for a frame; only the site's own origins may frame it."""
+    site = _site(public_id)
+    language_chosen(request)
+    sources = embedding.frame_ancestors(site)
+    if settings.DEBUG:
+        sources.append(f"{request.scheme}://{request.get_host()}")
+    response = render(request, "embed.html", {"site": site, "origins": json.dumps(sources)})
+    response._csp_replace = {"frame-ancestors": sources}  # type: ignore[attr-defined]
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    # Not no-store: the shop's page could then not be kept for its visitors' way back.
+    patch_cache_control(response, private=True, no_cache=True)
+    return response
+
+
+@csrf_exempt  # a frame on another site has no cookie of ours; the Origin is what counts
+@require_POST
+def ticket(request: HttpRequest, public_id: str) -> HttpResponse:
+    """A one-time ticket for the frame's socket, as JSON with the key `ticket`; only for the frame's own page."""
+    origin = request.headers.get("Origin", "")
+    if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin" or not origin_is_ours(
+        origin, request.get_host()
+    ):
+        return _told({"error": "forbidden_origin"}, status=403)
+    try:
+        issued = embedding.ticket_issue(_site(public_id), request_address(request))
+    except embedding.TicketsLimited as error:
+        response = _told({"error": "rate_limited"}, status=429)
+        response.headers["Retry-After"] = str(error.retry_after)
+        return response
+    return _told({"ticket": issued})
+
+
+@require_safe
+def continued(request: HttpRequest) -> HttpResponse:
+    """Our own page with the chat, for a conversation that leaves a frame: its ticket is behind the "#"."""
+    language_chosen(request)
+    response = render(request, "continue.html", {"debug": settings.DEBUG})
+    patch_cache_control(response, no_store=True)
+    return response
+
+
+@require_safe
+def demo_shop(request: HttpRequest) -> HttpResponse:
+    """A page of an invented shop that embeds the chat; there is none unless DEBUG is on."""
+    if not settings.DEBUG:
+        raise Http404
+    language_chosen(request)
+    response = render(request, "shop.html", {"site": PUBLIC_ID})
+    response._csp_update = {"frame-src": [SELF]}  # type: ignore[attr-defined]
+    patch_cache_control(response, no_cache=True)
+    return response
+
+
+def _site(public_id: str) -> ChatSite:
+    site = embedding.site_find(public_id)
+    if site is None:
+        raise Http404
+    return site
+
+
+def _script(body: bytes, *, seconds: int) -> HttpResponse:
+    """A script that any page may load."""
+    response = HttpResponse(body, content_type="text/javascript; charset=utf-8")
+    response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
+    patch_cache_control(response, public=True, max_age=seconds)
+    return response
+
+
+def _told(content: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    response = JsonResponse(content, status=status)
+    patch_cache_control(response, no_store=True)
+    return response

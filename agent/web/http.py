@@ -1,0 +1,117 @@
+"""What every HTTP view shares: JSON in and out, refusals in JSON, the client's language, a query as a model."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import IO, Any, Final, TypeVar
+
+from django.utils.translation.trans_real import parse_accept_lang_header
+from pydantic import BaseModel, ValidationError
+from rest_framework.exceptions import APIException, ParseError
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView, exception_handler
+
+from agent.tools.base import Language
+from agent.tools.registry import field_errors
+from agent.web.serializers import Detail
+
+LARGEST_BODY: Final = 64 * 1024
+REFUSALS: Final[dict[int, Any]] = {401: Detail, 403: Detail, 405: Detail, 429: Detail}
+
+Query = TypeVar("Query", bound=BaseModel)
+
+
+class BodyTooLarge(APIException):
+    """More than any arguments can be."""
+
+    status_code = 413
+    default_detail = "The body is too large."
+
+
+class Invalid(APIException):
+    """A 400 that names each field."""
+
+    status_code = 400
+
+    def __init__(self, errors: list[dict[str, str]]) -> None:
+        super().__init__("invalid")
+        self.errors = errors
+
+
+class StrictJson(BaseParser):
+    """A JSON body of limited size; whatever is wrong with it is the client's 400."""
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Return what the body holds."""
+        body = stream.read(LARGEST_BODY + 1)
+        if len(body) > LARGEST_BODY:
+            raise BodyTooLarge
+        try:
+            return json.loads(body, parse_constant=_no_constant)
+        except (ValueError, RecursionError):
+            raise ParseError("The body is not valid JSON.") from None
+
+
+class AlwaysJson(BaseContentNegotiation):
+    """JSON whatever the client says it accepts."""
+
+    def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
+        """Return the JSON parser for a JSON body or one without a type, None (415) for any other."""
+        kind = (request.content_type or "").partition(";")[0].strip().lower()
+        return next(iter(parsers)) if kind in {"", "application/json"} else None
+
+    def select_renderer(
+        self, request: Request, renderers: Iterable[Any], format_suffix: str | None = None
+    ) -> tuple[Any, str]:
+        """Return the only renderer."""
+        renderer = next(iter(renderers))
+        return renderer, renderer.media_type
+
+
+def handle(error: Exception, context: dict[str, Any]) -> Response | None:
+    """Say what is wrong: a 400 names fields, everything else has `detail`."""
+    if isinstance(error, Invalid):
+        return Response({"errors": error.errors}, status=400)
+    if isinstance(error, ParseError):
+        return Response({"errors": [{"field": "", "message": str(error.detail)}]}, status=400)
+    return exception_handler(error, context)
+
+
+class JsonView(APIView):
+    """A view that speaks JSON only; the key's check, scope and rate are the settings' defaults."""
+
+    parser_classes = [StrictJson]
+    content_negotiation_class = AlwaysJson
+    scope = "tools"
+
+    def get_exception_handler(self) -> Any:
+        """Use the handler above, for these views only."""
+        return handle
+
+
+def accepted_language(request: Request) -> Language:
+    """Return Hebrew if the client prefers it to English, else English."""
+    for code, _quality in parse_accept_lang_header(request.headers.get("Accept-Language", "")[:200]):
+        if code.split("-")[0] in {"he", "iw"}:
+            return "he"
+        if code.split("-")[0] in {"en", "*"}:
+            return "en"
+    return "en"
+
+
+def parsed(model: type[Query], request: Request) -> Query:
+    """Return the query as this model, or a 400 that names each field."""
+    try:
+        return model.model_validate(request.query_params.dict())
+    except ValidationError as error:
+        raise Invalid(field_errors(error)) from None
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")

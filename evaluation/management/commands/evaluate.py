@@ -1,0 +1,74 @@
+"""`manage.py evaluate pharmacy`: plays the scenarios against the real stack and says how many hold."""
+
+import json
+import time
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agent.llm.chosen import has_language_model
+from evaluation import report
+from evaluation.metrics import summary
+from evaluation.records import evaluation_record
+from evaluation.run import evaluation_run
+from evaluation.scenario import LANGUAGES, scenarios_all, scenarios_chosen
+
+
+class Command(BaseCommand):
+    help = "Play whole conversations against the real stack, in processes and databases of their own, and judge them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        families = sorted({scenario.family for scenario in scenarios_all()})
+        parser.add_argument("suite", choices=["pharmacy"])
+        parser.add_argument("--model", choices=["offline", "openai"], default="offline")
+        parser.add_argument("--customer", choices=["scripted", "model"], default="scripted")
+        parser.add_argument("--trials", type=int, default=4)
+        parser.add_argument("--lang", default="en,he", help="languages, separated by commas")
+        parser.add_argument("--family", action="append", choices=families, help="only these; may be repeated")
+        parser.add_argument("--scenario", action="append", default=[], help="only these; may be repeated")
+        parser.add_argument("--workers", type=int, help="processes; one per core unless given")
+        parser.add_argument("--json", type=Path, help="write the whole run there")
+        parser.add_argument("--compare", type=Path, help="say what differs from the run in this file")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        languages = options["lang"].split(",")
+        if unknown := set(languages) - set(LANGUAGES):
+            raise CommandError(f"no such language: {', '.join(sorted(unknown))}")
+        if options["trials"] < 1:
+            raise CommandError("--trials must be at least 1")
+        if options["model"] == "openai" and not has_language_model():
+            raise CommandError("no language model is configured: set OPENAI_API_KEY or OPENAI_BASE_URL")
+        before = json.loads(options["compare"].read_text(encoding="utf-8")) if options["compare"] else None
+        chosen = scenarios_chosen(languages, options["family"] or [])
+        names = set(options["scenario"])
+        chosen = [scenario for scenario in chosen if not names or scenario.name in names]
+        if not chosen:
+            raise CommandError("no such scenario")
+        begun = time.monotonic()
+        rows = evaluation_run(
+            chosen,
+            model=options["model"],
+            trials=options["trials"],
+            customer=options["customer"],
+            workers=options["workers"],
+        )
+        seconds = round(time.monotonic() - begun, 1)
+        figures = summary(rows)
+        about = {name: options[name] for name in ("suite", "model", "customer", "trials", "lang", "family")}
+        about["seconds"] = seconds
+        self._tell([*report.failures(rows), "", *report.table(figures), report.spending(figures)])
+        self.stdout.write(f"{len(rows)} trials in {seconds} s")
+        if before:
+            self._tell(["", f"against {options['compare']}:", *report.comparison(before, rows)])
+        if options["json"]:
+            told = json.dumps(report.document(rows, **about), ensure_ascii=False, indent=1)
+            options["json"].write_text(told + "\n", encoding="utf-8")
+        if not evaluation_record(rows, figures, about):
+            self.stderr.write("Not kept for the admin: run `manage.py migrate` first.")
+        self.stdout.write(report.last_line(figures))
+
+    def _tell(self, lines: list[str]) -> None:
+        for line in lines:
+            self.stdout.write(line)

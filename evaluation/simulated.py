@@ -1,0 +1,136 @@
+"""A customer played by a language model, held to the scenario's facts.
+
+The model is told what the customer wants and knows, and writes the customer's messages. What a person does otherwise than by
+writing it says in brackets: [code], [person], [yes], [no], [done]. A message that states a contact, a medicine or a number
+which is neither among the facts nor was said by the assistant spoils the trial.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import Any, Final
+
+from django.conf import settings
+from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionMessageParam
+
+from agent.threads import in_database
+from evaluation.chat import Answer, Chat, message
+from evaluation.customer import Spoilt, demo_code
+from evaluation.players import stage_set
+from evaluation.scenario import Scenario
+from evaluation.wording import folded
+from inventory.models import IngredientAlias, Medication, MedicationAlias
+
+EXTRA_TURNS: Final = 4  # more than the script has, for what the assistant asks back
+_CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|\+?\d[\d -]{7,}\d")
+_NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
+_SMALL: Final = frozenset("1 2 3 4 5".split())  # "the 2nd one"
+_ACT: Final = re.compile(r"\[(code|person|yes|no|done)\]", re.IGNORECASE)
+_RULES: Final = """You play a customer who writes to a pharmacy's chat assistant. Write only the customer's next message, in {language}.
+What you want, in this order: {wants}
+What you know: {knows}
+Use nothing else: no other name, contact, medicine, number or symptom. When you are asked for what you do not know, say so.
+Instead of a message you can write exactly one of: [code] to enter the code that was sent to you, [yes] or [no] to answer a
+question with buttons, [person] to press the button for a person, [done] when you have what you wanted."""
+
+
+class SimulatedCustomer:
+    """Asks the model that the OPENAI_ settings name."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._facts = [*scenario.knows, *(turn.say for turn in scenario.turns if turn.say)]
+        self._model = _setting("OPENAI_MODEL") or "gpt-4.1-mini"
+        self._client = AsyncOpenAI(
+            api_key=_setting("OPENAI_API_KEY") or "none", base_url=_setting("OPENAI_BASE_URL") or None
+        )
+
+    async def talk(self, chat: Chat, site_url: str) -> list[Answer]:
+        """Talks until the model is done. Raises Spoilt."""
+        answers: list[Answer] = []
+        said: list[ChatCompletionMessageParam] = [{"role": "system", "content": self._rules()}]
+        said.append({"role": "user", "content": "The chat is open. What do you write?"})
+        typed, waiting = 0, ""
+        async with self._client:
+            for _ in range(len(self._scenario.turns) + EXTRA_TURNS):
+                text = await self._next(said)
+                act = found[1].lower() if (found := _ACT.search(text)) else ""
+                if act == "done":
+                    break
+                if not act:
+                    await in_database(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
+                stage_set(
+                    self._scenario, self._scenario.turns[min(len(answers), len(self._scenario.turns) - 1)]
+                )
+                if act == "code":
+                    code = await demo_code(site_url, chat.secret, seen=typed, seconds=0.2)
+                    typed += bool(code)
+                    text = code or text
+                answers.append(await chat.ask(self._frame(act, text, waiting)))
+                waiting = answers[-1].confirm_id
+                said.append({"role": "assistant", "content": text if act != "code" else "[code]"})
+                said.append({"role": "user", "content": answers[-1].text or "(no answer)"})
+        return answers
+
+    def _rules(self) -> str:
+        scenario = self._scenario
+        wants = scenario.wants or " ".join(f"({n}) {said}" for n, said in enumerate(self._wishes(), 1))
+        knows = "; ".join(scenario.knows) or "what stands above"
+        language = "Hebrew" if scenario.lang == "he" else "English"
+        return _RULES.format(language=language, wants=wants, knows=knows)
+
+    def _wishes(self) -> list[str]:
+        named = {"code": "[code]", "person": "[person]"}
+        return [
+            turn.say
+            or (named["person"] if turn.person else f"[{turn.confirm}]" if turn.confirm else named["code"])
+            for turn in self._scenario.turns
+        ]
+
+    async def _next(self, said: list[ChatCompletionMessageParam]) -> str:
+        answer = await self._client.chat.completions.create(model=self._model, messages=said)
+        text = answer.choices[0].message.content or ""
+        if not text.strip():
+            raise Spoilt("the customer wrote nothing")
+        return text.strip()
+
+    def _frame(self, act: str, text: str, waiting: str) -> dict[str, Any]:
+        if act == "person":
+            return {"type": "handoff.request"}
+        if act in ("yes", "no") and waiting:
+            return {"type": "confirm.answer", "confirm_id": waiting, "decision": act}
+        return message(self._scenario, act if act in ("yes", "no") else text)
+
+
+def facts_check(text: str, facts: Iterable[str]) -> None:
+    """Raises Spoilt when a message states a contact, a medicine or a number that is in none of the facts."""
+    known = folded("\n".join(facts))
+    stated = folded(text)
+    for contact in _CONTACT.findall(stated):
+        if _bare(contact) not in _bare(known):
+            raise Spoilt("a contact that nobody told the customer")
+    told = set(_NUMBER.findall(known)) | _SMALL
+    if set(_NUMBER.findall(_CONTACT.sub(" ", stated))) - told:
+        raise Spoilt("a number that nobody told the customer")
+    for name in _medicines():
+        if name in stated and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", stated) and name not in known:
+            raise Spoilt("a medicine that nobody told the customer")
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\s+-]", "", text)
+
+
+@cache
+def _medicines() -> tuple[str, ...]:
+    """Every name under which a medicine is known; the demo data's are the same in every trial."""
+    named = [name for pair in Medication.objects.values_list("name_en", "name_he") for name in pair if name]
+    also = [*MedicationAlias.objects.values_list("text", flat=True)]
+    also += IngredientAlias.objects.values_list("text", flat=True)
+    return tuple({name for name in (folded(each) for each in [*named, *also]) if len(name) > 3})
+
+
+def _setting(name: str) -> str:
+    return str(getattr(settings, name, "") or os.environ.get(name, ""))

@@ -1,0 +1,64 @@
+"""What texts mean to the judge: meanings that may be worded in many ways, and plain comparison."""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from evaluation.scenario import Wanted
+
+_FOLDER: Final = Path(__file__).parent
+_MARKS: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_SAME: Final = str.maketrans(
+    {"’": "'", "‘": "'", "“": '"', "”": '"', "״": '"', "׳": "'", "–": "-", "\u00a0": " "}
+)
+
+
+def plain(text: str) -> str:
+    """The text without direction marks."""
+    return _MARKS.sub("", text)
+
+
+def folded(text: str) -> str:
+    """The text as it is compared: one kind of quotes and dashes, no case."""
+    return plain(text).translate(_SAME).casefold()
+
+
+@cache
+def words(name: str) -> dict[str, Any]:
+    """The lists of one of the judge's files."""
+    read: dict[str, Any] = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    return read
+
+
+def says(text: str, wanted: Wanted) -> bool:
+    """Whether a text says this: a value, a meaning (~name), or any of a list."""
+    if isinstance(wanted, list):
+        return any(says(text, one) for one in wanted)
+    if isinstance(wanted, str) and wanted.startswith("~"):
+        return any(_pattern(one).search(folded(text)) for one in _forms(wanted))
+    value = re.escape(folded(str(wanted)))
+    # "5" is said neither by "25" nor by "50".
+    before = r"(?<![\d.,])" if value[:1].isdigit() else ""
+    after = r"(?!\d)" if value[-1:].isdigit() else ""
+    return re.search(before + value + after, folded(text)) is not None
+
+
+def spoken(wanted: Wanted, language: str) -> str:
+    """A wording of it: the first."""
+    first = wanted[0] if isinstance(wanted, list) else wanted
+    if isinstance(first, str) and first.startswith("~"):
+        return str(words("meanings")[first[1:]][language][0])
+    return str(first)
+
+
+def _forms(wanted: str) -> list[str]:
+    meaning = words("meanings")[wanted[1:]]
+    return [form for forms in meaning.values() for form in forms]
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    return re.compile(folded(form))

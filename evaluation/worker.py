@@ -1,0 +1,90 @@
+"""A process of the evaluation: serves the real site on a database of its own and plays trials against it.
+
+`python -m evaluation.worker template FILE` makes the database that trials begin with. `… play TEMPLATE DATABASE
+MODEL CUSTOMER` reads one job per line from standard input and writes one outcome per line, both JSON.
+"""
+
+import asyncio
+import json
+import os
+import socket
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+import django
+
+MODELS: Final = {
+    "offline": "agent.llm.offline.OfflineModel",
+    "openai": "agent.llm.chosen.configured",
+    "oracle": "evaluation.players.oracle",
+    "nothing": "evaluation.players.nothing",
+    "handoff": "evaluation.players.handoff",
+}
+
+
+def main(arguments: list[str]) -> None:
+    """Runs one of the two."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
+    django.setup()
+    if arguments[0] == "template":
+        _template(Path(arguments[1]))
+    else:
+        template, database, model, customer = arguments[1:]
+        asyncio.run(_play(Path(template), Path(database), model, customer))
+
+
+def _template(path: Path) -> None:
+    from django.core.management import call_command
+    from django.db import connection
+
+    from evaluation.clock import Clock
+
+    Clock()
+    call_command("migrate", verbosity=0)
+    call_command("load_demo", verbosity=0, stdout=open(os.devnull, "w"))  # noqa: SIM115
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    assert path.exists()
+
+
+async def _play(template: Path, database: Path, model: str, customer: str) -> None:
+    import uvicorn
+    from django.conf import settings
+
+    from evaluation import faults
+    from evaluation.clock import Clock
+    from evaluation.trial import Place, trial_play
+
+    settings.CHAT_MODEL = MODELS[model]
+    settings.NOTIFICATIONS_INLINE = True  # nothing is under way any more when a trial is over
+    settings.CHAT_SWEEP = 3_600  # nothing is swept up between trials either
+    faults.install()
+    clock = Clock()
+    door = socket.create_server(("127.0.0.1", 0))
+    port = door.getsockname()[1]
+    place = Place(template, database, f"http://127.0.0.1:{port}", f"ws://127.0.0.1:{port}/ws/chat/", clock)
+    place.fresh()
+    config = uvicorn.Config("pharmacy_site.asgi:application", lifespan="on", log_level="warning", workers=1)
+    server = uvicorn.Server(config)
+    serving = asyncio.create_task(server.serve(sockets=[door]))
+    while not server.started:
+        await asyncio.sleep(0.02)
+        if serving.done():
+            raise RuntimeError("the site did not start")
+    _tell({"ready": True})
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        job = json.loads(line)
+        _tell((await trial_play(place, job["scenario"], job["trial"], customer)).told())
+    server.should_exit = True
+    await serving
+
+
+def _tell(value: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
