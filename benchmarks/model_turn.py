@@ -154,7 +154,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     from agent.conversation import runs
     from agent.conversation.events import conversation_begin
     from agent.models import Conversation, Run
-    from agent.threads import in_database
+    from agent.threads import run_db
     from agent.turn import loop
     from prescriptions.models import Patient
     from stores.models import Locality
@@ -177,10 +177,10 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     hubs: list[Heard] = []  # one, of the event loop that all turns run in
 
     async def claimed(conversation: Conversation) -> Run:
-        await in_database(runs.message_accept)(
+        await run_db(runs.message_accept)(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
         )
-        run = await in_database(runs.run_claim)(conversation.pk)
+        run = await run_db(runs.run_claim)(conversation.pk)
         assert run is not None
         return run
 
@@ -197,7 +197,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     async def conversation_open() -> Conversation:
         if not hubs:
             hubs.append(Heard())
-        conversation: Conversation = (await in_database(conversation_begin)(language="en"))[0]
+        conversation: Conversation = (await run_db(conversation_begin)(language="en"))[0]
         return conversation
 
     async def whole() -> Turn:
@@ -209,9 +209,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
         return turn
 
     async def after_a_change() -> Turn:
-        await in_database(Locality.objects.update)(
-            lat=F("lat")
-        )  # the same as before, and yet another edition
+        await run_db(Locality.objects.update)(lat=F("lat"))  # the same as before, and yet another edition
         return await whole()
 
     async def answer_alone() -> Turn:
@@ -224,7 +222,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
 
     async def whole_identified() -> Turn:
         conversation = await conversation_open()
-        await in_database(identified)(conversation)
+        await run_db(identified)(conversation)
 
         async def turn(shown: Callable[[], None]) -> str:
             return await answered(await claimed(conversation), shown)

@@ -12,7 +12,7 @@ from agent.chat.runner import Runner
 from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
-from agent.threads import in_database, when_free
+from agent.threads import run_background, run_db
 from agent.turn.loop import answer
 from pharmacy_site.lib.errors import trace_of
 
@@ -49,9 +49,9 @@ class Process:
         """Deletes what is past its time: at once when the process begins, then every hour."""
         while True:
             try:
-                while await when_free(conversations_expire)() == AT_ONCE:
+                while await run_background(conversations_expire)() == AT_ONCE:
                     pass
-                await when_free(tickets_purge)()
+                await run_background(tickets_purge)()
             except Exception as error:  # whatever it is, the next round must come
                 log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(CHORES_SECONDS)
@@ -64,7 +64,7 @@ class Process:
         async with self._settle_lock:
             keys = list({socket.key for socket in self.hub.sockets()})
             try:
-                for key in await in_database(modes.settle_all)(keys, degraded=self.hub.deaf):
+                for key in await run_db(modes.settle_all)(keys, degraded=self.hub.deaf):
                     self.hub.ring(key)
             except Exception as error:
                 log.error("modes not settled: %s", type(error).__name__)

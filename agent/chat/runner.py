@@ -18,7 +18,7 @@ from agent.chat.progress import Live
 from agent.conversation import runs
 from agent.conversation.events import ConversationGone
 from agent.models import Run
-from agent.threads import in_database, when_free
+from agent.threads import run_background, run_db
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Runner:
         try:
             while conversation_id in self._again and not self._ending:
                 self._again.discard(conversation_id)
-                while run := await when_free(self._claim)(conversation_id):
+                while run := await run_background(self._claim)(conversation_id):
                     await self._one(run)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
@@ -98,7 +98,7 @@ class Runner:
             del self._current[run.pk]
             del self._live[run.conversation_id]
         if task.cancelled() and self._ending:
-            await in_database(runs.run_release)(run)
+            await run_db(runs.run_release)(run)
 
     async def _attempt(self, run: Run, live: Live) -> None:
         try:
@@ -111,7 +111,7 @@ class Runner:
             # The exception's text may hold what was said, so only its type and place are logged.
             log.error("run %s failed: %s at %s", run.pk, type(error).__name__, trace_of(error))
             try:
-                await in_database(runs.run_fail)(run, "internal")
+                await run_db(runs.run_fail)(run, "internal")
             except (DatabaseError, ConversationGone):
                 log.error("run %s stays open until its lease ends", run.pk)
             self._hub.ring(live.key)
@@ -127,7 +127,7 @@ class Runner:
             waited = 0.0
             try:
                 changed, live.changed = live.changed, False
-                kept = await in_database(runs.run_keep)(run, live.progress() if changed else None)
+                kept = await run_db(runs.run_keep)(run, live.progress() if changed else None)
             except Exception as error:
                 live.changed = True
                 log.error("run %s: no heartbeat: %s", run.pk, type(error).__name__)
@@ -140,7 +140,7 @@ class Runner:
         """Takes up runs that wait for a process: at once when this one begins, then every few seconds."""
         while True:
             try:
-                for conversation_id in await when_free(runs.runs_abandoned)():
+                for conversation_id in await run_background(runs.runs_abandoned)():
                     self.wake(conversation_id)
             except Exception as error:  # whatever it is, the next look must come
                 log.error("sweep failed: %s at %s", type(error).__name__, trace_of(error))
