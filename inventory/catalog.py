@@ -37,7 +37,6 @@ from inventory.search import (
 )
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from pharmacy_site.lib.tokens import Span, Token, spans, tokens, written
-from stores.edition import kept
 
 __all__ = [
     "Mention",
@@ -391,14 +390,10 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """The medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    found = kept("medications", order, _by_id)
+    found = Medication.objects.select_related("category").in_bulk(order)
     if contents:
         contents_load(found.values())
     return [found[pk] for pk in order if pk in found]
-
-
-def _by_id(ids: Collection[int]) -> dict[int, Medication]:
-    return Medication.objects.select_related("category").in_bulk(list(ids))
 
 
 def _one(query: str, medications: list[Medication], by: Way, *, whole_word: bool) -> Resolved:
