@@ -15,6 +15,7 @@ from agent.conversation.retention import AT_ONCE, conversations_expire
 from agent.threads import run_background, run_db
 from agent.turn.loop import answer
 from pharmacy_site.lib.errors import trace_of
+from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
 RESTART: Final = 1012
@@ -26,7 +27,6 @@ class Process:
     """The chat's parts in one event loop."""
 
     def __init__(self) -> None:
-        self.ending = False
         self.hub = Hub(self._turned)
         self.runner = Runner(self.hub, answer)
         self._chores = asyncio.create_task(self._keep_house())
@@ -35,9 +35,9 @@ class Process:
 
     async def drain(self) -> None:
         """Ends: nothing new begins, what is being said is finished, the sockets are sent to another process."""
-        if self.ending:
+        if shutting_down.is_set():
             return
-        self.ending = True
+        shutting_down.set()
         await self.runner.drain(settings.CHAT_DRAIN)
         farewells = [asyncio.create_task(socket.finish(RESTART)) for socket in self.hub.sockets()]
         if farewells:
@@ -79,11 +79,6 @@ def process() -> Process:
     if loop not in _processes:
         _processes[loop] = Process()
     return _processes[loop]
-
-
-def is_ending() -> bool:
-    """Whether this process takes nothing new any more."""
-    return any(here.ending for here in list(_processes.values()))
 
 
 def ring_from_thread(key: str) -> None:
