@@ -103,17 +103,17 @@ class Line:
 _desk = Desk(settings.DATABASE_THREADS)
 
 
-def in_database(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+def run_db(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """An awaitable form of a function that uses the ORM."""
     return _awaitable(function, _desk.begun)
 
 
-def at_door(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+def run_urgent(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """The same for short work that a client waits for."""
     return _awaitable(function, _desk.urgent)
 
 
-def when_free(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+def run_background(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """The same for work that waits until nobody's answer is being made."""
     return _awaitable(function, _desk.rest)
 

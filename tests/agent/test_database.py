@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 import pytest
 
-from agent.threads import Desk, in_database
+from agent.threads import Desk, run_db
 
 
 async def test_what_is_urgent_passes_what_waits() -> None:
@@ -74,13 +74,13 @@ async def test_what_is_given_up_while_it_is_done_disturbs_nobody() -> None:
         gate.wait(10)
         done.append(1)
 
-    waiting = asyncio.create_task(in_database(work)())
+    waiting = asyncio.create_task(run_db(work)())
     await asyncio.to_thread(began.wait, 10)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
     gate.set()
-    assert await in_database(lambda: 1)() == 1
+    assert await run_db(lambda: 1)() == 1
     assert done == [1]
 
 
@@ -109,5 +109,5 @@ async def test_the_work_sees_what_its_caller_has_set_and_sets_nothing_for_it() -
         return heard
 
     said.set("by the caller")
-    assert await in_database(work)() == "by the caller"
+    assert await run_db(work)() == "by the caller"
     assert said.get() == "by the caller"
