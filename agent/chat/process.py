@@ -12,7 +12,7 @@ from agent.chat.runner import Runner
 from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
-from agent.threads import run_background, run_db
+from agent.threads import run_db
 from agent.turn.loop import answer
 from pharmacy_site.lib.errors import trace_of
 from pharmacy_site.lib.shutdown import shutting_down
@@ -49,9 +49,9 @@ class Process:
         """Deletes what is past its time: at once when the process begins, then every hour."""
         while True:
             try:
-                while await run_background(conversations_expire)() == AT_ONCE:
+                while await run_db(conversations_expire)() == AT_ONCE:
                     pass
-                await run_background(tickets_purge)()
+                await run_db(tickets_purge)()
             except Exception as error:  # whatever it is, the next round must come
                 log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(CHORES_SECONDS)

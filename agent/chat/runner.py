@@ -18,7 +18,7 @@ from agent.chat.progress import RunProgress
 from agent.conversation import runs
 from agent.conversation.events import ConversationGone
 from agent.models import Run
-from agent.threads import run_background, run_db
+from agent.threads import run_db
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Runner:
         try:
             while conversation_id in self._again and not self._ending:
                 self._again.discard(conversation_id)
-                while run := await run_background(self._claim)(conversation_id):
+                while run := await run_db(self._claim)(conversation_id):
                     await self._one(run)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
@@ -140,7 +140,7 @@ class Runner:
         """Takes up runs that wait for a process: at once when this one begins, then every few seconds."""
         while True:
             try:
-                for conversation_id in await run_background(runs.runs_abandoned)():
+                for conversation_id in await run_db(runs.runs_abandoned)():
                     self.wake(conversation_id)
             except Exception as error:  # whatever it is, the next look must come
                 log.error("sweep failed: %s at %s", type(error).__name__, trace_of(error))

@@ -445,7 +445,6 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
 
     monkeypatch.setattr(runs, "run_claim", lambda conversation_id: claimed)
     monkeypatch.setattr(runner, "run_db", run_db)
-    monkeypatch.setattr(runner, "run_background", run_db)
     ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), long)
     ours.wake(claimed.conversation_id)
     await asyncio.sleep(0.1)  # the claim is on its way
@@ -461,7 +460,7 @@ async def test_a_database_that_hangs_keeps_no_process_alive(monkeypatch: Any) ->
 
         return call
 
-    monkeypatch.setattr(runner, "run_background", hanging)
+    monkeypatch.setattr(runner, "run_db", hanging)
     monkeypatch.setattr(runner, "GIVE_BACK_SECONDS", 0.2)
     ours = runner.Runner(SimpleNamespace(), None)
     ours.wake(uuid4())
