@@ -36,8 +36,3 @@ class SearchByName:
         if not compact(term):
             return queryset.none(), False
         return queryset.filter(found), False
-
-
-def actor_of(request: HttpRequest) -> str:
-    """Return how movements and the audit log name the user: by number, never by name."""
-    return f"user:{request.user.pk}"

@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import F, Model, QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,10 +13,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from inventory.admin.searching import SearchByName, actor_of
+from inventory.admin.searching import SearchByName
 from inventory.errors import StockChangedMeanwhile
 from inventory.models import StockLevel, StockMove
 from inventory.services import MOST_PACKS, stock_set
+from pharmacy_site.lib.admin import ReadOnly, actor_of
 
 
 class AvailabilityFilter(admin.SimpleListFilter):
@@ -123,7 +124,7 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
 
 
 @admin.register(StockMove)
-class StockMoveAdmin(SearchByName, ModelAdmin):
+class StockMoveAdmin(SearchByName, ReadOnly):
     """Every change of a level; read only, and the database refuses changes, too."""
 
     medication_column = "medication"
@@ -133,15 +134,6 @@ class StockMoveAdmin(SearchByName, ModelAdmin):
     list_select_related = ["store", "medication"]
     list_per_page = 50
     show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
 
 def _changed_meanwhile(packs: int) -> str:
