@@ -13,7 +13,6 @@ from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
 from agent.threads import in_database, when_free
-from agent.turn.loop import answer
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
@@ -26,6 +25,9 @@ class Process:
     """The chat's parts in one event loop."""
 
     def __init__(self) -> None:
+        # Not above: the loop loads every model, and the addresses (which each command checks) lead to this module.
+        from agent.turn.loop import answer
+
         self.ending = False
         self.hub = Hub(self._turned)
         self.runner = Runner(self.hub, answer)
