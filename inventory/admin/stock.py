@@ -40,7 +40,7 @@ class AvailabilityFilter(admin.SimpleListFilter):
         return queryset
 
 
-class StockForm(forms.ModelForm[StockLevel]):
+class StockForm(forms.ModelForm):  # type: ignore[type-arg]
     """A level as somebody saw it: the version they saw comes back with the form, under the row's number."""
 
     class Meta:
