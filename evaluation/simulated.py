@@ -15,7 +15,7 @@ from django.conf import settings
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from agent.threads import in_database
+from agent.threads import run_db
 from evaluation.chat import Answer, Chat, message
 from evaluation.customer import Spoilt, demo_code
 from evaluation.players import stage_set
@@ -60,7 +60,7 @@ class SimulatedCustomer:
                 if act == "done":
                     break
                 if not act:
-                    await in_database(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
+                    await run_db(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
                 stage_set(
                     self._scenario, self._scenario.turns[min(len(answers), len(self._scenario.turns) - 1)]
                 )

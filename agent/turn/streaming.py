@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.inference.base import Language, Reply, StepResult, Withheld
 from agent.safety.disclosure import Findings
 from agent.safety.fixed_wording import wrong_language
@@ -19,7 +19,7 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 class Speaker:
     """What is said in one turn. Leaflet texts may say what the answer itself may not."""
 
-    def __init__(self, live: Live, check: OutputCheck) -> None:
+    def __init__(self, live: RunProgress, check: OutputCheck) -> None:
         self._live, self._check = live, check
         self._results: Sequence[StepResult] = ()
         self._held = ""
