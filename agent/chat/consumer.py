@@ -21,6 +21,7 @@ from agent.conversation import confirmations, embedding, events, feedback, modes
 from agent.models import Conversation, Run
 from agent.threads import run_urgent
 from pharmacy_site.lib.errors import trace_of
+from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
 FORBIDDEN: Final = 4403
@@ -38,7 +39,7 @@ class ChatConsumer(ChatSocket):
         self.address = address_of(self.scope)
         self.process = process()
         self._greeting: asyncio.TimerHandle | None = None
-        if not origin_allowed(self.scope) or self.process.ending:
+        if not origin_allowed(self.scope) or shutting_down.is_set():
             await self.close()
             return
         full = (
@@ -122,7 +123,13 @@ class ChatConsumer(ChatSocket):
         if not isinstance(active, dict):
             raise BadFrame
         offset = protocol.whole(active, "offset", 0)
-        entrance = await run_urgent(embedding.entrance)(frame, self.address, language=self.language)
+        entrance = await run_urgent(embedding.entrance)(
+            address=self.address,
+            language=self.language,
+            site=protocol.short(frame, "site"),
+            ticket=protocol.short(frame, "ticket"),
+            secret=protocol.short(frame, "conversation"),
+        )
         found = entrance.conversation
         if entrance.left:
             self.process.hub.part(entrance.left, {"type": "conversation.moved"})

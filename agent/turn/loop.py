@@ -7,7 +7,7 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agent.answers.render import tool_label
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation.spending import run_spent
 from agent.inference.base import Model, Reply, Step, StepResult
 from agent.models import Run
@@ -30,13 +30,13 @@ def model_chosen() -> Model:
     return model
 
 
-async def answer(run: Run, live: Live) -> None:
+async def answer(run: Run, live: RunProgress) -> None:
     """Answers one claimed run: its events are in the log when this returns."""
     with remembering():
         await _answer(run, live)
 
 
-async def _answer(run: Run, live: Live) -> None:
+async def _answer(run: Run, live: RunProgress) -> None:
     work = work_of(run)
     model = model_chosen()
     check = OutputCheck(work, run_db(numbers_before))
@@ -54,7 +54,9 @@ async def _answer(run: Run, live: Live) -> None:
         live.hub.ring(live.key)
 
 
-async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tuple[Reply, list[StepResult]]:
+async def converse(
+    work: Work, model: Model, speaker: Speaker, live: RunProgress
+) -> tuple[Reply, list[StepResult]]:
     """Asks the guard, then the model, and runs the steps they ask for, until there is an answer."""
     results: list[StepResult] = []
     stand, work.turn = guard.stand(work)
@@ -76,7 +78,7 @@ async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tu
     return guard.apology(work.turn), results
 
 
-async def step_run(work: Work, step: Step, live: Live) -> StepResult:
+async def step_run(work: Work, step: Step, live: RunProgress) -> StepResult:
     """Runs one step that a model asked for: an action of the server's, or a tool through its one door."""
     if step.name in ACTIONS:
         return await run_db(action_run)(work.run, step, work.run.input.get("address", ""))
