@@ -149,7 +149,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
 
     from agent.chat.hub import Hub
     from agent.chat.progress import RunProgress
-    from agent.conversation import runs
+    from agent.conversation import accept, runs
     from agent.conversation.events import conversation_begin
     from agent.models import Conversation, Run
     from agent.threads import run_db
@@ -174,7 +174,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     hubs: list[Heard] = []  # one, of the event loop that all turns run in
 
     async def claimed(conversation: Conversation) -> Run:
-        await run_db(runs.message_accept)(
+        await run_db(accept.message_accept)(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
         )
         run = await run_db(runs.run_claim)(conversation.pk)

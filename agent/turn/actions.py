@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent.conversation import confirmations
-from agent.conversation.runs import handoff_tell, run_hold
+from agent.conversation.handoff import handoff_announce
+from agent.conversation.runs import run_still_ours
 from agent.conversation.stores import branches_all, by_distance, store_described, store_nearest
 from agent.inference.base import Step, StepResult
 from agent.models import Conversation, Run
@@ -63,7 +64,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
     conversation = run.conversation
     patient = verified_patient(conversation)
     with transaction.atomic():
-        if not run_hold(run):
+        if not run_still_ours(run):
             return {"number": "", "again": True, "reason": reason}  # cancelled meanwhile: nobody reads this
         is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
         theirs = is_open.filter(Q(patient=None) | Q(patient=patient))
@@ -80,7 +81,7 @@ def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[s
             patient=patient,
         )
         if not known:
-            handoff_tell(conversation, opened, run)
+            handoff_announce(conversation, opened, run)
     return {"number": opened.number, "again": False, "reason": opened.reason}
 
 
@@ -102,7 +103,7 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
     run_key = f"confirm:{waiting.pk}"
     summary = f"Rx {waiting.payload['prescription']}"  # read by staff in either language
     with transaction.atomic():
-        if not run_hold(run):
+        if not run_still_ours(run):
             return {}  # cancelled meanwhile
         same = Handoff.objects.filter(patient=patient, summary=summary, state=Handoff.State.OPEN)
         earlier = same.exclude(run_key=run_key).first()
@@ -118,7 +119,7 @@ def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict
             summary=summary,
         )
         if not known:
-            handoff_tell(conversation, opened, run)
+            handoff_announce(conversation, opened, run)
     return {"number": opened.number, "again": False, "reason": opened.reason}
 
 
