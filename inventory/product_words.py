@@ -11,6 +11,7 @@ from typing import Final
 
 from inventory.strengths import strength_key
 from pharmacy_site.lib.text import fold, words
+from pharmacy_site.lib.vocabulary import UNIT_WORDS
 
 # The form that a customer names → words of which a product's form must contain one. A "pill" may be a tablet or a
 # capsule.
@@ -63,15 +64,7 @@ _FORM_WORDS: Final[dict[str, str]] = {
     for word in spellings.split()
 }
 _UNITS: Final[dict[str, str]] = {
-    fold(word): unit
-    for unit, spellings in {
-        "mg": 'mg mgs milligram milligrams מ"ג מג מיליגרם',
-        "mcg": 'mcg ug µg microgram micrograms מק"ג מקג מיקרוגרם',
-        "g": "g gr gram grams גרם",
-        "ml": 'ml milliliter milliliters millilitre מ"ל מל מיליליטר',
-        "units": 'unit units iu יחידות יחידה יחב"ל',
-    }.items()
-    for word in spellings.split()
+    fold(word): unit for unit, spellings in UNIT_WORDS.items() for word in spellings.split()
 }
 _RELEASE_WORDS: Final[dict[str, str]] = {
     **dict.fromkeys(("xr", "xl", "sr", "er", "cr", "extended"), "extended"),

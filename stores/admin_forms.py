@@ -1,14 +1,12 @@
 """Validate tables of names in the admin: names are shown as typed and compared in folded form."""
 
-from typing import Any
-
 from django.forms.models import BaseInlineFormSet
 from django.utils.translation import gettext as _
 
 from pharmacy_site.lib.text import compact
 
 
-class NamesFormSet(BaseInlineFormSet[Any, Any, Any]):
+class NamesFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
     """Formset for the names of one object: none may fold to nothing, and no two to the same."""
 
     def clean(self) -> None:

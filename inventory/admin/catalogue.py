@@ -154,7 +154,7 @@ class CategoryAdmin(ModelAdmin, TabbedTranslationAdmin[Category]):
         return int(category._products)
 
 
-class InteractionForm(forms.ModelForm[Interaction]):
+class InteractionForm(forms.ModelForm):  # type: ignore[type-arg]
     """Form for a pair in any order; it is stored with the lower id first, so that it can exist only once."""
 
     class Meta:

@@ -40,7 +40,7 @@ class AvailabilityFilter(admin.SimpleListFilter):
         return queryset
 
 
-class StockForm(forms.ModelForm[StockLevel]):
+class StockForm(forms.ModelForm):  # type: ignore[type-arg]
     """Form for a level; the version that the user saw is posted with it, under the row's number."""
 
     class Meta:

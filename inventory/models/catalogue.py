@@ -129,7 +129,7 @@ class Medication(models.Model):
     company = CleanLine(_("company"), max_length=120, blank=True)
     is_active = models.BooleanField(_("active"), default=True)
 
-    ingredients: models.ManyToManyField[Ingredient, "MedicationIngredient"] = models.ManyToManyField(
+    ingredients: "models.ManyToManyField[Ingredient, MedicationIngredient]" = models.ManyToManyField(
         Ingredient, through="MedicationIngredient", related_name="medications", verbose_name=_("ingredients")
     )
 
