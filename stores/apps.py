@@ -1,4 +1,4 @@
-"""Django's entry for the stores app."""
+"""Configure the stores app."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _
