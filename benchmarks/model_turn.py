@@ -151,7 +151,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     from agent.chat.progress import RunProgress
     from agent.conversation import accept, runs
     from agent.conversation.events import conversation_begin
-    from agent.models import Conversation, Run
+    from agent.models import Conversation
     from agent.threads import run_db
     from agent.turn import loop
     from prescriptions.models import Patient
@@ -173,19 +173,20 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
 
     hubs: list[Heard] = []  # one, of the event loop that all turns run in
 
-    async def claimed(conversation: Conversation) -> Run:
+    async def claimed(conversation: Conversation) -> runs.Claim:
         await run_db(accept.message_accept)(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
         )
-        run = await run_db(runs.run_claim)(conversation.pk)
-        assert run is not None
-        return run
+        claim = await run_db(runs.run_claim)(conversation.pk)
+        assert claim is not None
+        return claim
 
-    async def answered(run: Run, shown: Callable[[], None]) -> str:
+    async def answered(claim: runs.Claim, shown: Callable[[], None]) -> str:
         hub = hubs[0]
         hub.shown, hub.is_done = shown, False
-        live = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
-        await loop.answer(run, live)
+        run = claim.run
+        live = RunProgress(hub, claim.conversation.secret_hash, run.pk, run.attempts)
+        await loop.answer(claim, live)
         called = [call["name"] for call in live.calls if call["ok"]]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
@@ -206,8 +207,8 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
         return turn
 
     async def answer_alone() -> Turn:
-        run = await claimed(await conversation_open())
-        return lambda shown: answered(run, shown)
+        claim = await claimed(await conversation_open())
+        return lambda shown: answered(claim, shown)
 
     def identified(conversation: Conversation) -> None:
         proof = {"patient": Patient.objects.get(mrn=PATIENT), "verified_at": timezone.now()}

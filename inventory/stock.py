@@ -17,7 +17,6 @@ from django.db.models.functions import Cos, Sin
 from django.utils import timezone
 
 from inventory.models import Medication, StockLevel
-from pharmacy_site.lib.rows import Columns, Question, asked
 from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km, point_of
 from stores.models import Store
 from stores.selectors import stores_by_id
@@ -108,16 +107,10 @@ def branches(
     return _described(stores_by_id(near).values(), read, origin, start, only_stocked=only_stocked)
 
 
-_LEVEL: Final = Columns(StockLevel, "level")
-_STOCKED: Final = f"""SELECT {_LEVEL.sql} FROM inventory_stocklevel level
-WHERE level.medication_id = %(medication)s AND level.quantity > 0 LIMIT %(most)s
-"""
-
-
 def _stocked(medication: Medication) -> list[StockLevel]:
     """Where there is some of it, in any kind of store; one more than are few when there are many."""
-    given = {"medication": medication.pk, "most": FEW_STORES + 1}
-    return asked(Question(_STOCKED, given, lambda rows: [_LEVEL.instance(row) for row in rows]))
+    levels = StockLevel.objects.filter(medication=medication, quantity__gt=0)
+    return list(levels.order_by()[: FEW_STORES + 1])
 
 
 def _reference_point() -> Point | None:

@@ -67,7 +67,7 @@ class ChatSocket(AsyncWebsocketConsumer):
                 for frame in await run_urgent(events.events_after)(self.key, self.sent):
                     if _ends_run(frame):
                         self._release(frame["run_id"])  # what was shown of it came before its end
-                    self._deliver(events.veiled(frame) if frame.get("run_id") == self._ignored else frame)
+                    self._deliver(events.redacted(frame) if frame.get("run_id") == self._ignored else frame)
         except DatabaseError as error:
             log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
         finally:

@@ -26,7 +26,7 @@ WRITE_SECONDS: Final = 0.3  # progress is written at most this often; a quicker 
 BEAT_SECONDS: Final = 5.0
 GIVE_BACK_SECONDS: Final = 5.0  # an ending process waits no longer for its database: leases end by themselves
 
-Answer = Callable[[Run, RunProgress], Awaitable[None]]
+Answer = Callable[[runs.Claim, RunProgress], Awaitable[None]]
 
 
 class Runner:
@@ -73,8 +73,8 @@ class Runner:
         try:
             while conversation_id in self._again and not self._ending:
                 self._again.discard(conversation_id)
-                while run := await run_db(self._claim)(conversation_id):
-                    await self._one(run)
+                while claim := await run_db(self._claim)(conversation_id):
+                    await self._one(claim)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
         except DatabaseError as error:
@@ -82,14 +82,15 @@ class Runner:
         finally:
             self._tasks.pop(conversation_id, None)
 
-    def _claim(self, conversation_id: UUID) -> Run | None:
+    def _claim(self, conversation_id: UUID) -> runs.Claim | None:
         """The next run, unless the process was asked to end while this waited for its turn."""
         return None if self._ending else runs.run_claim(conversation_id)
 
-    async def _one(self, run: Run) -> None:
+    async def _one(self, claim: runs.Claim) -> None:
+        run = claim.run
         live = RunProgress(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
         self._live[run.conversation_id] = live
-        task = self._current[run.pk] = asyncio.create_task(self._attempt(run, live))
+        task = self._current[run.pk] = asyncio.create_task(self._attempt(claim, live))
         keeper = asyncio.create_task(self._keep(run, live, task))
         try:
             await asyncio.wait([task])
@@ -100,11 +101,12 @@ class Runner:
         if task.cancelled() and self._ending:
             await run_db(runs.run_release)(run)
 
-    async def _attempt(self, run: Run, live: RunProgress) -> None:
+    async def _attempt(self, claim: runs.Claim, live: RunProgress) -> None:
+        run = claim.run
         try:
             async with asyncio.timeout(settings.CHAT_RUN_TIMEOUT):
                 live.begin()
-                await self._answer(run, live)
+                await self._answer(claim, live)
         except ConversationGone:
             log.info("run %s: its conversation was deleted", run.pk)
         except Exception as error:

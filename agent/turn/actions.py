@@ -7,18 +7,15 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from agent.conversation import confirmations
-from agent.conversation.handoff import handoff_announce
-from agent.conversation.runs import run_still_ours
+from agent.conversation.handoff import run_hand_over
+from agent.conversation.identity import identity_begin, identity_end
 from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
 from agent.inference.base import Step, StepResult
-from agent.models import Conversation, Run
-from agent.turn.context import verified_patient
-from prescriptions import handoffs, identity
+from agent.models import Run
+from prescriptions import identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
 from prescriptions.models import Handoff
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
@@ -40,9 +37,7 @@ def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[
             )
         except PatientNotFound:
             return {"verified": False, "found": False}
-        now = timezone.now()
-        proof = {"patient": patient, "verified_at": now, "active_at": now}
-        Conversation.objects.filter(pk=conversation.pk).update(**proof)
+        identity_begin(conversation.pk, patient)
         return {"verified": True}
     try:
         started = identity.challenge_start(
@@ -60,28 +55,19 @@ def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[
 def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
     """Brings in a person: the row with its number, or the one that this conversation has open already."""
     reason = str(arguments.get("reason", "customer_asked"))
-    conversation = run.conversation
-    patient = verified_patient(conversation)
-    with transaction.atomic():
-        if not run_still_ours(run):
-            return {"number": "", "again": True, "reason": reason}  # cancelled meanwhile: nobody reads this
-        is_open = Handoff.objects.filter(conversation_id=conversation.pk, state=Handoff.State.OPEN)
-        theirs = is_open.filter(Q(patient=None) | Q(patient=patient))
-        existing = theirs.exclude(run_key=str(run.pk)).order_by("-pk").first()
-        if existing:
-            return {"number": existing.number, "again": True, "reason": existing.reason}
-        # A run that was taken up again finds what its first attempt has done.
-        known = Handoff.objects.filter(run_key=str(run.pk)).exists()
-        opened = handoffs.handoff_open(
-            conversation_id=conversation.pk,
-            reason=reason if reason in Handoff.Reason.values else "customer_asked",
-            run_key=str(run.pk),
-            language=conversation.language,
-            patient=patient,
-        )
-        if not known:
-            handoff_announce(conversation, opened, run)
-    return {"number": opened.number, "again": False, "reason": opened.reason}
+    patient = run.conversation.proven_patient
+    theirs = Handoff.objects.filter(Q(patient=None) | Q(patient=patient), conversation_id=run.conversation_id)
+    done = run_hand_over(
+        run,
+        reason=reason if reason in Handoff.Reason.values else "customer_asked",
+        run_key=str(run.pk),
+        earlier=theirs,
+        patient=patient,
+    )
+    if done is None:
+        # Cancelled meanwhile: nobody reads this.
+        return {"number": "", "again": True, "reason": reason}
+    return {"number": done.handoff.number, "again": done.again, "reason": done.handoff.reason}
 
 
 def refill_ask(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
@@ -95,36 +81,27 @@ def refill_ask(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str
 def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
     """Passes a refill to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
     waiting = confirmations.confirmed(run)
-    patient = verified_patient(run.conversation)
+    patient = run.conversation.proven_patient
     if waiting is None or patient is None or patient.pk != waiting.payload["patient"]:
         return {}
-    conversation = run.conversation
-    run_key = f"confirm:{waiting.pk}"
-    summary = f"Rx {waiting.payload['prescription']}"  # read by staff in either language
-    with transaction.atomic():
-        if not run_still_ours(run):
-            return {}  # cancelled meanwhile
-        same = Handoff.objects.filter(patient=patient, summary=summary, state=Handoff.State.OPEN)
-        earlier = same.exclude(run_key=run_key).first()
-        if earlier:
-            return {"number": earlier.number, "again": True}
-        known = Handoff.objects.filter(run_key=run_key).exists()
-        opened = handoffs.handoff_open(
-            conversation_id=conversation.pk,
-            reason="refill",
-            run_key=run_key,
-            language=conversation.language,
-            patient=patient,
-            summary=summary,
-        )
-        if not known:
-            handoff_announce(conversation, opened, run)
-    return {"number": opened.number, "again": False, "reason": opened.reason}
+    # Read by staff in either language.
+    summary = f"Rx {waiting.payload['prescription']}"
+    done = run_hand_over(
+        run,
+        reason="refill",
+        run_key=f"confirm:{waiting.pk}",
+        earlier=Handoff.objects.filter(patient=patient, summary=summary),
+        patient=patient,
+        summary=summary,
+    )
+    if done is None:
+        return {}
+    return {"number": done.handoff.number, "again": done.again, "reason": done.handoff.reason}
 
 
 def identity_forget(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
     """Ends the proof of who asks: the next patient question needs a new code."""
-    Conversation.objects.filter(pk=run.conversation_id).update(patient=None, verified_at=None)
+    identity_end(run.conversation_id)
     return {}
 
 

@@ -12,13 +12,12 @@ from django.utils import timezone
 
 from agent.answers.render import tool_label
 from agent.conversation import events
-from agent.conversation.runs import run_done
+from agent.conversation.runs import Claim, run_done
 from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.models import Conversation, Run, ToolCall
 from agent.safety.grounding import numbers_of
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import tool_get, toolcall_row
-from pharmacy_site.lib.rows import rows_insert
 from pharmacy_site.lib.text import as_language, language_of
 from prescriptions.models import Handoff, Patient
 
@@ -54,14 +53,12 @@ class Work:
         )
 
 
-def work_of(run: Run) -> Work:
-    """A claimed run as it is to be answered."""
-    conversation, background = run.conversation, run.background
-    patient = verified_patient(conversation)
-    text, owner = "", None
-    if run.kind == Run.Kind.MESSAGE:
-        payload, owner = background.messages.last(run.input_seq)
-        text = payload["text"]
+def work_of(claim: Claim) -> Work:
+    """Return a claimed run as it is to be answered."""
+    run, conversation, question = claim.run, claim.conversation, claim.question
+    patient = conversation.proven_patient
+    text = question.payload["text"] if question else ""
+    owner = question.patient_id if question else None
     kept = as_language(conversation.language)
     turn = Turn(
         text=text,
@@ -69,12 +66,12 @@ def work_of(run: Run) -> Work:
         state=_state_for(patient, conversation.state),
         now=timezone.localtime(),
         conversation_language=kept,
-        earlier=partial(background.messages.before, run.input_seq, patient.pk if patient else None),
+        earlier=partial(claim.earlier, patient.pk if patient else None),
         asked_by_another=owner is not None and owner != (patient.pk if patient else None),
-        tokens_spent=background.tokens_spent,
+        tokens_spent=claim.tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
-        challenge_open=settings.CHAT_IDENTITY == "otp" and background.challenge is not None,
+        challenge_open=claim.challenge_open,
         code=run.input.get("code", {}),
         location=conversation.location,
         resumed=run.kind == Run.Kind.RESUME,
@@ -105,15 +102,10 @@ def _state_kept(work: Work, state: Mapping[str, Any], *, personal: bool) -> dict
     return {**state, "patient": work.patient.pk, "personal": personal}
 
 
-def verified_patient(conversation: Conversation) -> Patient | None:
-    """Who was verified in this conversation, while the proof holds; nobody on a site that is not ours."""
-    return conversation.patient if conversation.is_proven and not conversation.identity_elsewhere else None
-
-
-def identity_taken(work: Work) -> None:
-    """The work goes on for who is proven now: an action of this turn proved it, or ended the proof."""
+def refresh_identity(work: Work) -> None:
+    """Read whose identity is proven now: an action of this turn proved it, or ended the proof."""
     work.conversation = work.run.conversation = events.conversation_get(work.conversation.pk)
-    work.patient = verified_patient(work.conversation)
+    work.patient = work.conversation.proven_patient
     if work.began_as and work.patient != work.began_as:
         work.turn = replace(work.turn, state=_nobodys(work.turn.state), earlier=tuple)
     work.turn = turn_of(work.turn, work.patient)
@@ -181,7 +173,7 @@ def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: 
             patient=owner,
             talk=talk,
         )
-        rows_insert(calls)
+        ToolCall.objects.bulk_create(calls)
         if not run_done(work.run, told["seq"], _worded_by(work, model), work.turn.account):
             transaction.set_rollback(True)
             return False

@@ -8,16 +8,16 @@ from django.utils.module_loading import import_string
 
 from agent.answers.render import tool_label
 from agent.chat.progress import RunProgress
+from agent.conversation.runs import Claim
 from agent.conversation.spending import run_spent
 from agent.inference.base import Model, Reply, Step, StepResult
-from agent.models import Run
 from agent.threads import run_db
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turn import guard
 from agent.turn.actions import ACTIONS, action_run
 from agent.turn.answer_check import OutputCheck
-from agent.turn.context import Work, identity_taken, numbers_before, work_commit, work_of
+from agent.turn.context import Work, numbers_before, refresh_identity, work_commit, work_of
 from agent.turn.streaming import Speaker
 from pharmacy_site.lib.remembered import remembering
 
@@ -30,14 +30,14 @@ def model_chosen() -> Model:
     return model
 
 
-async def answer(run: Run, live: RunProgress) -> None:
-    """Answers one claimed run: its events are in the log when this returns."""
+async def answer(claim: Claim, live: RunProgress) -> None:
+    """Answer one claimed run: its events are in the log when this returns."""
     with remembering():
-        await _answer(run, live)
+        await _answer(claim, live)
 
 
-async def _answer(run: Run, live: RunProgress) -> None:
-    work = work_of(run)
+async def _answer(claim: Claim, live: RunProgress) -> None:
+    work = work_of(claim)
     model = model_chosen()
     check = OutputCheck(work, run_db(numbers_before))
     speaker = Speaker(live, check)
@@ -48,7 +48,7 @@ async def _answer(run: Run, live: RunProgress) -> None:
         speaker.finish(reply)
         done = await run_db(work_commit)(work, reply, results, model.name)
     except BaseException:
-        await run_db(run_spent)(run, work.turn.account)  # also of a run that was cancelled
+        await run_db(run_spent)(claim.run, work.turn.account)  # also of a run that was cancelled
         raise
     if done:
         live.hub.ring(live.key)
@@ -74,7 +74,7 @@ async def converse(
             if step.name == "identity.forget" or (
                 step.name == "identity.code" and results[-1].result.get("verified")
             ):
-                await run_db(identity_taken)(work)
+                await run_db(refresh_identity)(work)
     return guard.apology(work.turn), results
 
 
