@@ -11,7 +11,7 @@ from django.conf import settings
 
 from agent.conversation import spending
 from agent.inference.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
-from agent.inference.openai import Call, ChatCompletions, Usage
+from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
 from agent.llm.functions import Procedure, functions_told, procedure_of, steps_of, with_identifiers
 from agent.safety.privacy.placeholders import Placeholders
@@ -52,14 +52,9 @@ class LanguageModel:
             turn.account.prompt = prompt.version()
         _tell_results(dialogue, turn)
         text = _Text(dialogue.hidden, partial(speech.hear, language=dialogue.language))
-        usage = Usage()
-        try:
-            completion = await self._completions.complete(
-                dialogue.messages, functions_told(turn), usage, text.hear, dialogue.until
-            )
-        finally:
-            turn.account.tokens_in += usage.tokens_in
-            turn.account.tokens_out += usage.tokens_out
+        completion = await self._completions.complete(
+            dialogue.messages, functions_told(turn), turn.account, text.hear, dialogue.until
+        )
         if completion.calls:
             speech.restart()
             if procedure := procedure_of(completion.calls):
