@@ -163,7 +163,7 @@ class OriginsField(forms.CharField):
         return super().has_changed(self.prepare_value(initial), data)
 
 
-class ChatSiteForm(forms.ModelForm[ChatSite]):
+class ChatSiteForm(forms.ModelForm):  # type: ignore[type-arg]
     origins = OriginsField(
         label=_("origins"),
         help_text=_("One per line: the sites whose pages may show the chat, like https://www.example.com"),

@@ -9,7 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import django_stubs_ext
 from csp.constants import NONE, SELF
 from django.urls import reverse_lazy
 from django.utils.translation import gettext_lazy as _
@@ -45,7 +44,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0)  # how many proxies in front add to X-Forwarded-For
 
 INSTALLED_APPS = [
-    "daphne",
+    "pharmacy_site",  # before staticfiles: its `runserver` is the one that counts
     "modeltranslation",
     "unfold",
     "unfold.contrib.filters",
@@ -61,7 +60,6 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "csp",
     "phonenumber_field",
-    "pharmacy_site",
     "stores",
     "inventory",
     "prescriptions",
@@ -318,5 +316,3 @@ LOGGING: dict[str, Any] = {
         "httpx2": {"level": "WARNING"},
     },
 }
-
-django_stubs_ext.monkeypatch()

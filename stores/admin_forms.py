@@ -1,14 +1,12 @@
 """Forms for tables of names: the admin shows what was typed, the database compares what it folds to."""
 
-from typing import Any
-
 from django.forms.models import BaseInlineFormSet
 from django.utils.translation import gettext as _
 
 from pharmacy_site.lib.text import compact
 
 
-class NamesFormSet(BaseInlineFormSet[Any, Any, Any]):
+class NamesFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
     """Names of one thing: each folds to something, and no two to the same."""
 
     def clean(self) -> None:

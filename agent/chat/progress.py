@@ -8,7 +8,7 @@ from agent.chat.hub import Hub
 
 
 @dataclass
-class Live:
+class RunProgress:
     """One attempt at one run, in the process that makes it. Offsets count characters (code points)."""
 
     hub: Hub

@@ -19,12 +19,12 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent.answers.render import Language, label, say
-from agent.chat.admission import minute_admits
 from agent.conversation import events
 from agent.conversation.liveness import dead_forget, dead_names, own_name
 from agent.conversation.spending import spent, spent_question
 from agent.inference.base import Account
 from agent.models import Confirmation, Conversation, Event, Run
+from pharmacy_site.lib.counters import minute_admits
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.rows import Columns, Question, asked, changed_together, stored
 from pharmacy_site.lib.text import clean, language_of
@@ -142,7 +142,7 @@ def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | No
     Raises RateLimited and ConversationGone.
     """
     # Each try takes the audit log's head, which the whole house waits for.
-    if not minute_admits("codes", str(conversation_id), most=settings.CHAT_MESSAGES_PER_MINUTE):
+    if not minute_admits(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
         raise RateLimited(60)
     tried = _code_try(conversation_id, code, address)
     _code_taken(conversation_id, key, tried)

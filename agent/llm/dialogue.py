@@ -15,7 +15,7 @@ from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
 from agent.llm.functions import Procedure, functions_told, procedure_of, steps_of, with_identifiers
 from agent.safety.privacy.placeholders import Placeholders
-from agent.threads import in_database
+from agent.threads import run_db
 from pharmacy_site.lib.text import is_invisible
 
 _LONGEST_PLACEHOLDER: Final = 24
@@ -115,7 +115,7 @@ class _Text:
 async def _opened(turn: Turn, language: Language) -> _Dialogue:
     """The beginning of a turn's exchange, within the budget. Raises ModelUnavailable."""
     if spending.day.is_old:
-        await in_database(spending.day.read)()
+        await run_db(spending.day.read)()
     spending.budget_check(turn.tokens_spent)
     said_before = turn.earlier()
     turn.account.personal = bool(turn.identifier) and any(payload.get("personal") for payload in said_before)

@@ -16,7 +16,7 @@ from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
 from agent.llm.offline import OfflineModel, Understood, understand
 from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
-from agent.threads import in_database
+from agent.threads import run_db
 from agent.turn.answer_check import NO_VERDICT
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class FirstAvailable:
         way: _Way = turn.memo.setdefault("way", _Way())
         work: Understood | None = turn.memo.get("understood")
         if work is None:
-            work = turn.memo["understood"] = await in_database(understand)(turn)
+            work = turn.memo["understood"] = await run_db(understand)(turn)
             way.offline = settled(work, turn)
             turn.memo[NO_VERDICT] = any(frame.intent in _NO_VERDICT for frame in work.frames)
             if not way.offline and (due := obligations.due(work)):
@@ -57,7 +57,7 @@ class FirstAvailable:
             try:
                 said = await self._first.next(turn, speech, work.view.language)
                 if isinstance(said, Reply) and (
-                    _left_out(work, turn) or await in_database(obligations.names_unknown)(said.text, turn)
+                    _left_out(work, turn) or await run_db(obligations.names_unknown)(said.text, turn)
                 ):
                     raise Withheld(["no_tool"])
                 break
@@ -74,7 +74,7 @@ class FirstAvailable:
         if isinstance(said, Procedure):
             if obligations.due(work):  # two medicines in one message: our own plans say what they must
                 return await self._fall(way, turn, speech, "procedure", notice=False)
-            frame = await in_database(frame_of)(said)
+            frame = await run_db(frame_of)(said)
             turn.memo["understood"] = Understood(work.view, (frame,), work.message, [])
             way.offline, way.since = True, len(turn.results)
             return await self._behind(way, turn, speech)

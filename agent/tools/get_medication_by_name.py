@@ -19,6 +19,7 @@ from agent.tools.facts import (
 )
 from inventory import catalog
 from inventory.errors import MedicationAmbiguous
+from inventory.labels import suggestion_labels
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean
 
@@ -97,7 +98,7 @@ def refuse(error: PharmacyError, asked: GetMedicationByNameArguments, context: T
     if isinstance(error, MedicationAmbiguous):
         return Refusal(
             say("s0_ambiguous", query=query),
-            {"query": query, "suggestions": catalog.suggestion_labels(error.candidates)},
+            {"query": query, "suggestions": suggestion_labels(error.candidates)},
             {"candidates": candidate_facts(error.candidates), "more": error.more},
         )
     return Refusal(say("s0_no_match", query=query), {"query": query}, {"near": near_misses(query, context)})

@@ -7,11 +7,11 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agent.answers.render import tool_label
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation.spending import run_spent
 from agent.inference.base import Model, Reply, Step, StepResult
 from agent.models import Run
-from agent.threads import in_database
+from agent.threads import run_db
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turn import guard
@@ -30,31 +30,33 @@ def model_chosen() -> Model:
     return model
 
 
-async def answer(run: Run, live: Live) -> None:
+async def answer(run: Run, live: RunProgress) -> None:
     """Answers one claimed run: its events are in the log when this returns."""
     with remembering():
         await _answer(run, live)
 
 
-async def _answer(run: Run, live: Live) -> None:
+async def _answer(run: Run, live: RunProgress) -> None:
     work = work_of(run)
     model = model_chosen()
-    check = OutputCheck(work, in_database(numbers_before))
+    check = OutputCheck(work, run_db(numbers_before))
     speaker = Speaker(live, check)
     try:
         reply, results = await converse(work, model, speaker, live)
         check.take(results)
         reply = await guard.checked(work, reply, check)
         speaker.finish(reply)
-        done = await in_database(work_commit)(work, reply, results, model.name)
+        done = await run_db(work_commit)(work, reply, results, model.name)
     except BaseException:
-        await in_database(run_spent)(run, work.turn.account)  # also of a run that was cancelled
+        await run_db(run_spent)(run, work.turn.account)  # also of a run that was cancelled
         raise
     if done:
         live.hub.ring(live.key)
 
 
-async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tuple[Reply, list[StepResult]]:
+async def converse(
+    work: Work, model: Model, speaker: Speaker, live: RunProgress
+) -> tuple[Reply, list[StepResult]]:
     """Asks the guard, then the model, and runs the steps they ask for, until there is an answer."""
     results: list[StepResult] = []
     stand, work.turn = guard.stand(work)
@@ -72,20 +74,20 @@ async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tu
             if step.name == "identity.forget" or (
                 step.name == "identity.code" and results[-1].result.get("verified")
             ):
-                await in_database(identity_taken)(work)
+                await run_db(identity_taken)(work)
     return guard.apology(work.turn), results
 
 
-async def step_run(work: Work, step: Step, live: Live) -> StepResult:
+async def step_run(work: Work, step: Step, live: RunProgress) -> StepResult:
     """Runs one step that a model asked for: an action of the server's, or a tool through its one door."""
     if step.name in ACTIONS:
-        return await in_database(action_run)(work.run, step, work.run.input.get("address", ""))
+        return await run_db(action_run)(work.run, step, work.run.input.get("address", ""))
     call_id = f"{work.run.pk.hex[:8]}-{len(live.calls) + 1}"
     shown = guard.arguments_shown(step.arguments, work.turn.text)
     label = tool_label(step.name, shown, work.turn.language)
     live.call_begins({"call_id": call_id, "name": step.name, "label": label, "arguments": shown})
     try:
-        outcome = await in_database(call_tool)(step.name, step.arguments, work.context())
+        outcome = await run_db(call_tool)(step.name, step.arguments, work.context())
     except (InvalidArguments, UnknownTool) as error:
         told = getattr(error, "errors", [{"field": "name", "message": "no such tool"}])
         live.call_ends(call_id, step.name, ok=False, duration_ms=0)

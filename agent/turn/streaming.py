@@ -4,22 +4,22 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.inference.base import Language, Reply, StepResult, Withheld
 from agent.safety.disclosure import Findings
 from agent.safety.fixed_wording import wrong_language
 from agent.turn.answer_check import OutputCheck
+from pharmacy_site.lib.vocabulary import SENTENCE_GAP
 
 LONGEST_SENTENCE: Final = 1_500  # characters
 SHORTEST_TELLING: Final = 40  # characters that show which language an answer is in
 _OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE)
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
 
 class Speaker:
     """What is said in one turn. Leaflet texts may say what the answer itself may not."""
 
-    def __init__(self, live: Live, check: OutputCheck) -> None:
+    def __init__(self, live: RunProgress, check: OutputCheck) -> None:
         self._live, self._check = live, check
         self._results: Sequence[StepResult] = ()
         self._held = ""
@@ -34,7 +34,7 @@ class Speaker:
         self._held += piece
         if len(self._held) > LONGEST_SENTENCE:
             raise Withheld(["run_on"])
-        ends = [match.end() for match in _SENTENCE_END.finditer(self._held)]
+        ends = [match.end() for match in SENTENCE_GAP.finditer(self._held)]
         if not ends:
             return
         whole, self._held = self._held[: ends[-1]], self._held[ends[-1] :]
@@ -79,7 +79,7 @@ class Speaker:
 def sentences(text: str) -> list[str]:
     """A text in sentences that join to the same text again."""
     parts, start = [], 0
-    for match in _SENTENCE_END.finditer(text):
+    for match in SENTENCE_GAP.finditer(text):
         parts.append(text[start : match.end()])
         start = match.end()
     return [*parts, text[start:]] if start < len(text) else parts

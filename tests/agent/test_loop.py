@@ -13,7 +13,7 @@ from agent.chat.runner import Runner
 from agent.conversation import events, runs
 from agent.inference.base import Reply, Step, Turn
 from agent.models import Conversation, Event, Run, ToolCall
-from agent.threads import in_database
+from agent.threads import run_db
 from agent.turn import loop
 from prescriptions.models import AuditEvent, Patient
 
@@ -199,7 +199,7 @@ def test_a_run_that_was_taken_away_writes_nothing(
         name = "slow"
 
         async def next(self, turn: Turn, speech: object) -> Reply:
-            await in_database(runs.run_cancel)(conversation_id=conversation.pk)
+            await run_db(runs.run_cancel)(conversation_id=conversation.pk)
             return says("Late.")
 
     monkeypatch.setattr(loop, "model_chosen", Slow)

@@ -17,7 +17,7 @@ from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, PLAIN_FACTS, REPEATAB
 from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
 from agent.safety import emergency, policy
-from agent.threads import in_database
+from agent.threads import run_db
 from pharmacy_site.lib.text import language_of, words
 
 COURTESIES: Final = (
@@ -88,7 +88,7 @@ class OfflineModel:
         """The steps of the current question's plan, or the whole answer when all plans are done."""
         work: Understood | None = turn.memo.get("understood")
         if work is None:
-            work = turn.memo["understood"] = await in_database(understand)(turn)
+            work = turn.memo["understood"] = await run_db(understand)(turn)
         return _advance(work, turn)
 
 
