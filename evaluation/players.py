@@ -6,9 +6,10 @@ They are models like any other, named by `CHAT_MODEL`; the trial tells them at w
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent.inference.base import Language, Model, Reply, Speech, Step, Turn
+from agent.inference.base import Model, Reply, Speech, Step, Turn
 from evaluation import scenario as data
 from evaluation.wording import spoken
+from pharmacy_site.lib.text import as_language
 
 _SORRY = {"en": "I'm sorry.", "he": "מצטער."}
 _OPENING = {"en": "Here it is:", "he": "הנה:"}
@@ -45,7 +46,7 @@ class Oracle:
         gold = [Step(name, arguments) for call in stage.turn.gold for name, arguments in call.items()]
         if gold and not turn.results:
             return gold
-        language: Language = "he" if (stage.turn.lang or turn.language) == "he" else "en"
+        language = as_language(stage.turn.lang or turn.language)
         told = [spoken(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
         text = "\n".join([_OPENING[language], *(f"{line}." for line in told)])
         return Reply(text, language, dict(turn.state))

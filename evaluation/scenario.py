@@ -37,6 +37,8 @@ import yaml
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field
 
+from pharmacy_site.lib.text import Language
+
 Wanted = str | int | list[str | int]
 LANGUAGES: Final = ("en", "he")
 
@@ -114,7 +116,7 @@ class Scenario(_Data):
 
     family: str
     name: str
-    lang: Literal["en", "he"]
+    lang: Language
     turns: list[Turn] = Field(min_length=1)
     who: list[str] = []
     wants: str = ""

@@ -1,4 +1,4 @@
-"""System checks of the identity policy: what weakens it is said at every start."""
+"""Check the identity policy at every start, and warn when it is weak."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.core.checks import CheckMessage, Error, Tags, Warning, register
 
 @register(Tags.security)
 def identity_policy(**kwargs: Any) -> list[CheckMessage]:
-    """An error for a policy that does not exist, a warning for one that proves little."""
+    """Return an error for an unknown policy, a warning for one that proves little."""
     match settings.CHAT_IDENTITY:
         case "otp":
             return []

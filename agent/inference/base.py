@@ -7,9 +7,10 @@ a call about a patient is compared with the server's record of the conversation.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-Language = Literal["en", "he"]
+from pharmacy_site.lib.text import Language
+from stores.geo import Point
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Turn:
     )
     challenge_open: bool = False
     code: Mapping[str, Any] = field(default_factory=dict)
-    location: tuple[float, float] | None = None
+    location: Point | None = None
     resumed: bool = False
     asked_by_another: bool = False  # than is proven now: it is not answered
     patient_id: str | None = None

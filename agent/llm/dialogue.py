@@ -10,13 +10,13 @@ from typing import Any, Final
 from django.conf import settings
 
 from agent.conversation import spending
-from agent.inference.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.inference.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
 from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
 from agent.llm.functions import Procedure, functions_told, procedure_of, steps_of, with_identifiers
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
-from pharmacy_site.lib.text import is_invisible
+from pharmacy_site.lib.text import Language, is_invisible
 
 _LONGEST_PLACEHOLDER: Final = 24
 _EMPHASIS: Final = str.maketrans("", "", "*`")

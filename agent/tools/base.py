@@ -12,12 +12,12 @@ from agent.answers.render import MASK
 from agent.models import ApiKey
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
+from pharmacy_site.lib.text import Language
 from pharmacy_site.lib.vocabulary import EMAIL_LOOSE
 from prescriptions.models import Patient
 from stores.geo import Point
 
 Channel = Literal["chat", "http"]
-Language = Literal["he", "en"]
 Family = Literal["S0", "S1", "S2"]
 
 TEXT_LENGTH: Final = 500

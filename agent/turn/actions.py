@@ -13,14 +13,13 @@ from django.utils import timezone
 
 from agent.conversation import confirmations
 from agent.conversation.runs import handoff_tell, run_hold
-from agent.conversation.stores import branches_all, by_distance, store_described, store_nearest
+from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
 from agent.inference.base import Step, StepResult
 from agent.models import Conversation, Run
 from agent.turn.context import verified_patient
 from prescriptions import handoffs, identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
 from prescriptions.models import Handoff
-from stores.geo import Point
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
 
@@ -135,7 +134,7 @@ def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str
     if isinstance(place, UnservedPlace):
         nearest = None
         if place.locality:
-            nearest = store_nearest(Point(place.locality.lat, place.locality.lng))
+            nearest = store_nearest(place.locality.point)
         return {"stores": [], "unserved": place.name, "nearest": nearest}
     if isinstance(place, StorePlace):
         stores = [place.store]
@@ -143,10 +142,10 @@ def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str
         stores = place.stores
     else:
         stores = list(branches_all())
-    here = run.conversation.latitude, run.conversation.longitude
-    if stores and here[0] is not None and here[1] is not None:
-        return {"stores": by_distance(stores, Point(here[0], here[1]))}
-    return {"stores": [store_described(store) for store in stores]}
+    here = run.conversation.location
+    if stores and here:
+        return {"stores": by_distance(stores, here)}
+    return {"stores": stores_described(stores)}
 
 
 ACTIONS: Final[Mapping[str, Callable[[Run, Mapping[str, Any], str], dict[str, Any]]]] = {

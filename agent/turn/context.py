@@ -13,15 +13,14 @@ from django.utils import timezone
 from agent.answers.render import tool_label
 from agent.conversation import events
 from agent.conversation.runs import run_done
-from agent.inference.base import Language, Reply, Step, StepResult, Turn
+from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.models import Conversation, Run, ToolCall
 from agent.safety.grounding import numbers_of
 from agent.tools.base import ToolContext, ToolOutcome
 from agent.tools.registry import tool_get, toolcall_row
 from pharmacy_site.lib.rows import rows_insert
-from pharmacy_site.lib.text import language_of
+from pharmacy_site.lib.text import as_language, language_of
 from prescriptions.models import Handoff, Patient
-from stores.geo import Point
 
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
 # Of a conversation's state: whose it is, and whether it is of their data; and what is nobody's, a town and a notice.
@@ -42,7 +41,6 @@ class Work:
 
     def context(self) -> ToolContext:
         """Who calls the tools for this turn: taken from the server's rows, never from a model."""
-        place = self.conversation.latitude, self.conversation.longitude
         return ToolContext(
             actor=f"chat:{self.conversation.pk}",
             channel="chat",
@@ -50,7 +48,7 @@ class Work:
             patient=self.patient,
             context_medications=tuple(medicine["id"] for medicine in self.turn.state.get("focus", ())),
             message=self.turn.text,
-            origin=Point(place[0], place[1]) if place[0] is not None and place[1] is not None else None,
+            origin=self.conversation.location,
             conversation_id=self.conversation.pk,
             run_id=self.run.pk,
         )
@@ -64,7 +62,7 @@ def work_of(run: Run) -> Work:
     if run.kind == Run.Kind.MESSAGE:
         payload, owner = background.messages.last(run.input_seq)
         text = payload["text"]
-    kept: Language = "he" if conversation.language == "he" else "en"
+    kept = as_language(conversation.language)
     turn = Turn(
         text=text,
         language=language_of(text) or kept,
@@ -78,9 +76,7 @@ def work_of(run: Run) -> Work:
         identity_elsewhere=conversation.identity_elsewhere,
         challenge_open=settings.CHAT_IDENTITY == "otp" and background.challenge is not None,
         code=run.input.get("code", {}),
-        location=(conversation.latitude, conversation.longitude)
-        if conversation.latitude is not None and conversation.longitude is not None
-        else None,
+        location=conversation.location,
         resumed=run.kind == Run.Kind.RESUME,
     )
     return Work(run, conversation, turn_of(turn, patient), patient, [], began_as=patient)

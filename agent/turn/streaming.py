@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from agent.chat.progress import RunProgress
-from agent.inference.base import Language, Reply, StepResult, Withheld
+from agent.inference.base import Reply, StepResult, Withheld
 from agent.safety.disclosure import Findings
 from agent.safety.fixed_wording import wrong_language
 from agent.turn.answer_check import OutputCheck
+from pharmacy_site.lib.text import Language
 from pharmacy_site.lib.vocabulary import SENTENCE_GAP
 
 LONGEST_SENTENCE: Final = 1_500  # characters

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from agent.inference.base import Language, Reply, Speech, Step, Turn
+from agent.inference.base import Reply, Speech, Step, Turn
 from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import decide
@@ -18,7 +18,7 @@ from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
 from agent.safety import emergency, policy
 from agent.threads import run_db
-from pharmacy_site.lib.text import language_of, words
+from pharmacy_site.lib.text import Language, language_of, words
 
 COURTESIES: Final = (
     "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked",
@@ -117,7 +117,7 @@ def understand(turn: Turn) -> Understood:
 
 def _language(turn: Turn, message: Message) -> Language:
     """The last message's language; names, numbers and identifiers keep the conversation's."""
-    kept: Language = "he" if turn.conversation_language == "he" else "en"
+    kept = turn.conversation_language
     found = language_of(turn.text)
     if found is None or (found == "en" and message.names_only):
         return kept
