@@ -95,7 +95,7 @@ def _turns(meter: Meter, count: int) -> None:
 async def _answered(meter: Meter, count: int) -> None:
     """Answer the message in so many new conversations, one after the other."""
     from agent.chat.hub import Hub
-    from agent.chat.progress import Live
+    from agent.chat.progress import RunProgress
     from agent.conversation import runs
     from agent.conversation.events import conversation_begin
     from agent.threads import run_db
@@ -110,7 +110,7 @@ async def _answered(meter: Meter, count: int) -> None:
             )
             run = await run_db(runs.run_claim)(conversation.pk)
             assert run is not None
-            await loop.answer(run, Live(hub, conversation.secret_hash, run.pk, run.attempts))
+            await loop.answer(run, RunProgress(hub, conversation.secret_hash, run.pk, run.attempts))
         await run_db(_must_be_answered)(run.pk)
 
 

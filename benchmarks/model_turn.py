@@ -150,7 +150,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     from django.utils import timezone
 
     from agent.chat.hub import Hub
-    from agent.chat.progress import Live
+    from agent.chat.progress import RunProgress
     from agent.conversation import runs
     from agent.conversation.events import conversation_begin
     from agent.models import Conversation, Run
@@ -187,9 +187,9 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     async def answered(run: Run, shown: Callable[[], None]) -> str:
         hub = hubs[0]
         hub.shown, hub.is_done = shown, False
-        live = Live(hub, run.conversation.secret_hash, run.pk, run.attempts)
+        live = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
         await loop.answer(run, live)
-        called = [call["name"] for call in live.calls if call["ok"]]
+        called = [call.step.name for call in live.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
         return live.text

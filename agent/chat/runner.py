@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from agent.chat.hub import Hub
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation import runs
 from agent.conversation.events import ConversationGone
 from agent.models import Run
@@ -26,7 +26,7 @@ WRITE_SECONDS: Final = 0.3  # progress is written at most this often; a quicker 
 BEAT_SECONDS: Final = 5.0
 GIVE_BACK_SECONDS: Final = 5.0  # an ending process waits no longer for its database: leases end by themselves
 
-Answer = Callable[[Run, Live], Awaitable[None]]
+Answer = Callable[[Run, RunProgress], Awaitable[None]]
 
 
 class Runner:
@@ -37,7 +37,7 @@ class Runner:
         self._tasks: dict[UUID, asyncio.Task[None]] = {}  # by conversation
         self._again: set[UUID] = set()
         self._current: dict[UUID, asyncio.Task[None]] = {}  # by run
-        self._live: dict[UUID, Live] = {}  # by conversation
+        self._live: dict[UUID, RunProgress] = {}  # by conversation
         self._ending = False
         self._sweeping = asyncio.create_task(self._sweep())
 
@@ -49,7 +49,7 @@ class Runner:
         if conversation_id not in self._tasks:
             self._tasks[conversation_id] = asyncio.create_task(self._work(conversation_id))
 
-    def live(self, conversation_id: UUID) -> Live | None:
+    def live(self, conversation_id: UUID) -> RunProgress | None:
         """The run of a conversation that is at work here."""
         return self._live.get(conversation_id)
 
@@ -87,7 +87,7 @@ class Runner:
         return None if self._ending else runs.run_claim(conversation_id)
 
     async def _one(self, run: Run) -> None:
-        live = Live(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
+        live = RunProgress(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
         self._live[run.conversation_id] = live
         task = self._current[run.pk] = asyncio.create_task(self._attempt(run, live))
         keeper = asyncio.create_task(self._keep(run, live, task))
@@ -100,7 +100,7 @@ class Runner:
         if task.cancelled() and self._ending:
             await run_db(runs.run_release)(run)
 
-    async def _attempt(self, run: Run, live: Live) -> None:
+    async def _attempt(self, run: Run, live: RunProgress) -> None:
         try:
             async with asyncio.timeout(settings.CHAT_RUN_TIMEOUT):
                 live.begin()
@@ -116,7 +116,7 @@ class Runner:
                 log.error("run %s stays open until its lease ends", run.pk)
             self._hub.ring(live.key)
 
-    async def _keep(self, run: Run, live: Live, task: asyncio.Task[None]) -> None:
+    async def _keep(self, run: Run, live: RunProgress, task: asyncio.Task[None]) -> None:
         """The heartbeat of a run; ends it when it is no longer this process's."""
         waited = 0.0
         while True:

@@ -336,7 +336,7 @@ async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch
 
 
 def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() -> None:
-    here = progress.Live(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
+    here = progress.RunProgress(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
     here.say("Half an answer")
     here.progress()  # a second tab says hello
     assert here.changed
@@ -370,7 +370,7 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
 async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_committed: None) -> None:
     began, ended = asyncio.Event(), []
 
-    async def slow(run: Run, here: progress.Live) -> None:
+    async def slow(run: Run, here: progress.RunProgress) -> None:
         if not began.is_set():
             began.set()
             try:
