@@ -95,7 +95,7 @@ class _Site:
         hub.shown, hub.is_done = shown, False
         progress = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
         await loop.answer(run, progress)
-        called = [call["name"] for call in progress.calls if call["ok"]]
+        called = [call.step.name for call in progress.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
         return progress.text

@@ -23,7 +23,7 @@ from openai.types.chat.chat_completion_chunk import (
     ChoiceDeltaToolCallFunction,
 )
 
-from agent.inference.base import Account, ModelUnavailable, Withheld
+from agent.inference.base import ModelUnavailable, Usage, Withheld
 from agent.inference.tracing import chat_span
 from pharmacy_site.lib.breaker import Breaker
 
@@ -78,7 +78,7 @@ class ChatCompletions:
         self,
         messages: Sequence[Mapping[str, Any]],
         functions: Sequence[Mapping[str, Any]],
-        usage: Account,
+        usage: Usage,
         hear: Callable[[str], Awaitable[None]],
         until: float,
     ) -> Completion:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from scripted_model import KEY, MODEL
 
-from agent.inference.base import Account, ModelUnavailable
+from agent.inference.base import ModelUnavailable, Usage
 from agent.inference.openai import ChatCompletions, Completion, client_open
 from pharmacy_site.lib.breaker import Breaker
 
@@ -43,7 +43,7 @@ class Server:
     ) -> None:
         self.reply, self.unasked = reply, unasked
         self.connected = self.gone = 0
-        self.usage = Account()
+        self.usage = Usage()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connected += 1
