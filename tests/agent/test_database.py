@@ -8,6 +8,8 @@ import pytest
 
 from agent.threads import Desk, in_database
 
+pytestmark = pytest.mark.django_db(transaction=True)  # its threads may have a connection from a test before
+
 
 async def test_what_is_urgent_passes_what_waits() -> None:
     desk = Desk(2)
