@@ -150,11 +150,11 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     from django.utils import timezone
 
     from agent.chat.hub import Hub
-    from agent.chat.progress import Live
+    from agent.chat.progress import RunProgress
     from agent.conversation import runs
     from agent.conversation.events import conversation_begin
     from agent.models import Conversation, Run
-    from agent.threads import in_database
+    from agent.threads import run_db
     from agent.turn import loop
     from prescriptions.models import Patient
     from stores.models import Locality
@@ -177,19 +177,19 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     hubs: list[Heard] = []  # one, of the event loop that all turns run in
 
     async def claimed(conversation: Conversation) -> Run:
-        await in_database(runs.message_accept)(
+        await run_db(runs.message_accept)(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
         )
-        run = await in_database(runs.run_claim)(conversation.pk)
+        run = await run_db(runs.run_claim)(conversation.pk)
         assert run is not None
         return run
 
     async def answered(run: Run, shown: Callable[[], None]) -> str:
         hub = hubs[0]
         hub.shown, hub.is_done = shown, False
-        live = Live(hub, run.conversation.secret_hash, run.pk, run.attempts)
+        live = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
         await loop.answer(run, live)
-        called = [call["name"] for call in live.calls if call["ok"]]
+        called = [call.step.name for call in live.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
         return live.text
@@ -197,7 +197,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     async def conversation_open() -> Conversation:
         if not hubs:
             hubs.append(Heard())
-        conversation: Conversation = (await in_database(conversation_begin)(language="en"))[0]
+        conversation: Conversation = (await run_db(conversation_begin)(language="en"))[0]
         return conversation
 
     async def whole() -> Turn:
@@ -209,9 +209,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
         return turn
 
     async def after_a_change() -> Turn:
-        await in_database(Locality.objects.update)(
-            lat=F("lat")
-        )  # the same as before, and yet another edition
+        await run_db(Locality.objects.update)(lat=F("lat"))  # the same as before, and yet another edition
         return await whole()
 
     async def answer_alone() -> Turn:
@@ -224,7 +222,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
 
     async def whole_identified() -> Turn:
         conversation = await conversation_open()
-        await in_database(identified)(conversation)
+        await run_db(identified)(conversation)
 
         async def turn(shown: Callable[[], None]) -> str:
             return await answered(await claimed(conversation), shown)

@@ -36,6 +36,7 @@ from typing import Any, Final, Literal
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field
 
+from pharmacy_site.lib.text import Language
 from pharmacy_site.lib.yaml_files import yaml_read
 
 Wanted = str | int | list[str | int]
@@ -115,7 +116,7 @@ class Scenario(_Data):
 
     family: str
     name: str
-    lang: Literal["en", "he"]
+    lang: Language
     turns: list[Turn] = Field(min_length=1)
     who: list[str] = []
     wants: str = ""

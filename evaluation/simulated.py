@@ -15,16 +15,17 @@ from django.conf import settings
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from agent.threads import in_database
+from agent.threads import run_db
 from evaluation.chat import Answer, Chat, message
 from evaluation.customer import Spoilt, demo_code
 from evaluation.players import stage_set
 from evaluation.scenario import Scenario
 from evaluation.wording import folded
 from inventory.models import IngredientAlias, Medication, MedicationAlias
+from pharmacy_site.lib.vocabulary import EMAIL
 
 EXTRA_TURNS: Final = 4  # more than the script has, for what the assistant asks back
-_CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|\+?\d[\d -]{7,}\d")
+_CONTACT: Final = re.compile(rf"{EMAIL.pattern}|\+?\d[\d -]{{7,}}\d")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
 _SMALL: Final = frozenset("1 2 3 4 5".split())  # "the 2nd one"
 _ACT: Final = re.compile(r"\[(code|person|yes|no|done)\]", re.IGNORECASE)
@@ -60,7 +61,7 @@ class SimulatedCustomer:
                 if act == "done":
                     break
                 if not act:
-                    await in_database(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
+                    await run_db(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
                 stage_set(
                     self._scenario, self._scenario.turns[min(len(answers), len(self._scenario.turns) - 1)]
                 )

@@ -13,7 +13,7 @@ from django.apps import apps
 from django.core.cache import cache as counters
 
 from agent.models import Event, Run
-from agent.threads import in_database
+from agent.threads import run_db
 from evaluation.chat import Answer, Chat
 from evaluation.checks import free_problems, told_problems, turn_problems
 from evaluation.clock import Clock
@@ -79,7 +79,7 @@ async def trial_play(place: Place, name: str, number: int, customer: str) -> Out
     """Plays a scenario once; a trial that the simulated customer spoilt is repeated."""
     scenario = scenario_get(name)
     outcome = Outcome(scenario.name, scenario.family, scenario.lang, number)
-    wanted = await in_database(_gold_states)(place, name)
+    wanted = await run_db(_gold_states)(place, name)
     for _ in range(SPOILT_AT_MOST + 1):
         try:
             await _once(place, scenario, outcome, customer, wanted)
@@ -95,7 +95,7 @@ async def trial_play(place: Place, name: str, number: int, customer: str) -> Out
 async def _once(
     place: Place, scenario: Scenario, outcome: Outcome, customer: str, wanted: Sequence[State]
 ) -> None:
-    await in_database(_prepare)(place, scenario)
+    await run_db(_prepare)(place, scenario)
     scripted = customer == "scripted"
     who: Customer = ScriptedCustomer(scenario, place.clock) if scripted else SimulatedCustomer(scenario)
     with failing(scenario.faults):
@@ -106,7 +106,7 @@ async def _once(
                 answers, outcome.problems = error.answers, ["no code arrived"]
     outcome.problems += _problems(scenario, answers, scripted)
     outcome.turns, outcome.seconds = len(answers), [answer.seconds for answer in answers]
-    await in_database(_judge)(scenario, outcome, wanted)
+    await run_db(_judge)(scenario, outcome, wanted)
 
 
 def _problems(scenario: Scenario, answers: list[Answer], scripted: bool) -> list[str]:

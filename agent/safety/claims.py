@@ -7,17 +7,15 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-_NUMBER_WORDS: Final = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
-    "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
-    "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-    "ninety": 90, "hundred": 100,
-    "שתיים": 2, "שניים": 2, "שתי": 2, "שלוש": 3, "שלושה": 3, "שלושת": 3, "ארבע": 4, "ארבעה": 4, "חמש": 5, "חמישה": 5,
-    "שש": 6, "שישה": 6, "שבע": 7, "שבעה": 7, "שמונה": 8, "תשע": 9, "תשעה": 9, "עשר": 10, "עשרה": 10, "עשרים": 20,
-    "שלושים": 30, "ארבעים": 40, "חמישים": 50, "שישים": 60, "שבעים": 70, "שמונים": 80, "תשעים": 90, "מאה": 100,
-}  # fmt: skip
+from pharmacy_site.lib.vocabulary import NUMBER_WORDS
+
+_NUMBERS: Final = {
+    **{word: number for word, number in NUMBER_WORDS.items() if number > 1},
+    "שתי": 2,
+    "שלושת": 3,
+}
 _NUMBER_WORD: Final = re.compile(
-    rf"(?<!\w)(?=[{''.join(sorted({word[0] for word in _NUMBER_WORDS}))}])(?:{'|'.join(_NUMBER_WORDS)})(?!\w)",
+    rf"(?<!\w)(?=[{''.join(sorted({word[0] for word in _NUMBERS}))}])(?:{'|'.join(_NUMBERS)})(?!\w)",
     re.IGNORECASE,
 )
 _TWINS: Final = str.maketrans("ſı", "si", "\u0307")  # letters that match others when case is ignored
@@ -86,7 +84,7 @@ def _counted(value: object, keys: frozenset[str], *, inside: bool = False) -> se
 
 def figures(text: str) -> str:
     """The text with the numbers that it spells as figures. "One" stays a word: it counts as often as it points."""
-    return _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower().translate(_TWINS)]), text)
+    return _NUMBER_WORD.sub(lambda match: str(_NUMBERS[match[0].lower().translate(_TWINS)]), text)
 
 
 def is_verdict(sentence: str) -> bool:

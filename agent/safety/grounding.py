@@ -15,14 +15,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from agent.safety.disclosure import Findings, facts_of
+from pharmacy_site.lib.vocabulary import MONTH_NAMES, MONTHS_SHORT
 
-_EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_HE_MONTHS: Final = (
-    *("ינואר", "פברואר", "מרץ", "אפריל", "מאי", "יוני"),
-    *("יולי", "אוגוסט", "ספטמבר", "אוקטובר", "נובמבר", "דצמבר"),
-)
-_MONTH: Final = rf"(?:{'|'.join(_EN_MONTHS)})[a-z]*\.?|[בל]?(?:{'|'.join(_HE_MONTHS)}|מרס)"
-_FIRST_LETTERS: Final = "".join(sorted({name[0] for name in (*_EN_MONTHS, *_HE_MONTHS)} | set("tkcdבל")))
+_MONTHS: Final = (MONTHS_SHORT, MONTH_NAMES["he"])
+_MONTH: Final = rf"(?:{'|'.join(MONTHS_SHORT)})[a-z]*\.?|[בל]?(?:{'|'.join(MONTH_NAMES['he'])}|מרס)"
+_FIRST_LETTERS: Final = "".join(sorted({name[0] for names in _MONTHS for name in names} | set("tkcdבל")))
 _MERIDIEM: Final = r"[ap]\.?m\b\.?"
 
 # In this order: a date is no phone, a phone is no range, and so on down to a plain number. Most places of a text can
@@ -110,7 +107,7 @@ def _time(text: str) -> tuple[str, ...]:
 
 def _month(name: str) -> int:
     name = name.casefold().rstrip(".")
-    for months in (_EN_MONTHS, _HE_MONTHS):
+    for months in _MONTHS:
         for number, known in enumerate(months, 1):
             if name.startswith(known) or name[1:].startswith(known):
                 return number

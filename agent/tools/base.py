@@ -12,16 +12,16 @@ from agent.answers.render import MASK
 from agent.models import ApiKey
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
+from pharmacy_site.lib.text import Language
+from pharmacy_site.lib.vocabulary import EMAIL_LOOSE
 from prescriptions.models import Patient
 from stores.geo import Point
 
 Channel = Literal["chat", "http"]
-Language = Literal["he", "en"]
 Family = Literal["S0", "S1", "S2"]
 
 TEXT_LENGTH: Final = 500
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-_EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
 _LONG_NUMBER: Final = re.compile(r"\d(?:[\s().-]{0,2}\d){5,}")
 
 
@@ -185,7 +185,7 @@ def redact(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
     def kept(value: Any) -> Any:
         if isinstance(value, str):
-            return _LONG_NUMBER.sub(MASK, _EMAIL.sub(MASK, value))
+            return _LONG_NUMBER.sub(MASK, EMAIL_LOOSE.sub(MASK, value))
         if isinstance(value, list):
             return [kept(item) for item in value]
         return value

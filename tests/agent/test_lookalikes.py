@@ -7,7 +7,7 @@ from answering import answer_next
 
 from agent.conversation import events, runs
 from agent.models import Event
-from inventory import catalog
+from inventory.index import index_rebuild
 from inventory.models import Medication, MedicationTerm
 
 # (asked for, listed instead)
@@ -41,7 +41,7 @@ def test_the_other_one_is_never_given_unasked(
     other, _ = Medication.objects.get_or_create(
         name_en=listed, defaults={"name_he": listed, "form": "tablet"}
     )
-    catalog.index_rebuild([other.pk])
+    index_rebuild([other.pk])
     assert MedicationTerm.objects.filter(medication=other).exists()  # it can be found, so it could be given
     conversation, _ = events.conversation_begin(language="en")
     runs.message_accept(

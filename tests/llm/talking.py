@@ -9,7 +9,7 @@ from django.utils import timezone
 from scripted_model import ScriptedModel
 from scripted_replies import Computed, Forever, Reply
 
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation import events, runs
 from agent.models import Conversation, Event, Run
 from agent.turn import loop
@@ -56,7 +56,7 @@ class Talk:
         run = runs.run_claim(self.conversation.pk)
         assert run is not None
         listener = Listener()
-        live = Live(listener, run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
+        live = RunProgress(listener, run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
         asyncio.run(loop.answer(run, live))
         self.run, self.frames = Run.objects.get(pk=run.pk), listener.frames
         self.payload: dict[str, Any] = Event.objects.get(

@@ -14,7 +14,7 @@ from llm.talking import Listener, Talk, once
 from scripted_model import ScriptedModel, calls, forever, says, trickles
 
 from agent.answers.sentences import SENTENCES
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation import runs, spending
 from agent.inference import openai
 from agent.models import Run, ToolCall
@@ -161,7 +161,7 @@ def test_a_cancelled_run_is_counted(model: ScriptedModel) -> None:
     assert run is not None
 
     async def stopped() -> None:
-        live = Live(Listener(), run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
+        live = RunProgress(Listener(), run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
         task = asyncio.create_task(loop.answer(run, live))
         await asyncio.to_thread(model.wait_for, 1)
         await asyncio.sleep(0.2)

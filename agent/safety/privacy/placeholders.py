@@ -13,7 +13,8 @@ from agent.safety.privacy.people import Token, is_common, is_street, names_in, t
 from agent.safety.privacy.personal import Found, personal_in
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import clean, fold
-from prescriptions.masking import DATES, MONTHS
+from pharmacy_site.lib.vocabulary import EMAIL, HEBREW_LETTER, MONTH_NUMBERS
+from prescriptions.masking import DATES
 
 KINDS: Final = ("PATIENT", "NAME", "EMAIL", "PHONE", "DATE", "ID", "CODE")
 
@@ -29,9 +30,7 @@ _LEFT_OVER: Final = re.compile(
 )
 _DIGIT: Final = re.compile(r"\d")
 _FOLDED_AWAY: Final = str.maketrans(",", ".", "'\"`")
-_HEBREW: Final = re.compile(r"[א-ת]")
 _RUN: Final = re.compile(r"\d(?:[ .\-()/]{0,3}\d)*")
-_EMAIL: Final = re.compile(r"[^\s@,;:<>()\[\]\"']+@[^\s@,;:<>()\[\]\"']*[^\W_]")
 _TRUNK: Final = ("00972", "972", "0")
 _SHORTEST_NUMBER: Final = 4  # digits of a known number that are looked for
 _PUBLIC_FROM: Final = 7  # a shorter number that a customer told may be a quantity in a tool's result
@@ -152,7 +151,7 @@ class Placeholders:
                     if name:
                         yield (*match.span(), name)
         if "@" in text:
-            for match in _EMAIL.finditer(text):
+            for match in EMAIL.finditer(text):
                 name = self._names.get(_key("EMAIL", match.group()), "")
                 if name:
                     yield (*match.span(), name)
@@ -247,9 +246,9 @@ class Placeholders:
         def value(match: "re.Match[str]") -> str:
             name = re.sub(r"[\s_\\-]+", "", match["name"].upper())
             if name == "PATIENT" and self._own:
-                in_hebrew = bool(_HEBREW.search(_PLACEHOLDER.sub("", text)))
+                in_hebrew = bool(HEBREW_LETTER.search(_PLACEHOLDER.sub("", text)))
                 is_bare = _PLACEHOLDER.fullmatch(text.strip())
-                fitting = [own for own in self._own if bool(_HEBREW.search(own)) == in_hebrew]
+                fitting = [own for own in self._own if bool(HEBREW_LETTER.search(own)) == in_hebrew]
                 return self._own[0] if is_bare or not fitting else fitting[0]
             kind = name.rstrip("0123456789")
             return self._values.get(f"{kind}_{name[len(kind) :]}", match.group())
@@ -344,7 +343,7 @@ def _days(match: "re.Match[str]") -> list[Key]:
     parts = match.groupdict()
     years = [parts["year"]] if len(parts["year"]) == 4 else [f"19{parts['year']}", f"20{parts['year']}"]
     if parts.get("name"):
-        pairs = [(parts["day"], str(MONTHS[parts["name"]]))]
+        pairs = [(parts["day"], str(MONTH_NUMBERS[parts["name"]]))]
     else:
         pairs = [(parts["first"], parts["second"]), (parts["second"], parts["first"])]
         if match.start("year") == match.start():
