@@ -1,4 +1,4 @@
-"""Django's entry for the inventory app."""
+"""Configure the inventory app."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate

@@ -13,7 +13,6 @@ from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
 from agent.threads import run_db
-from agent.turn.loop import answer
 from pharmacy_site.lib.errors import trace_of
 from pharmacy_site.lib.shutdown import shutting_down
 
@@ -27,6 +26,9 @@ class Process:
     """The chat's parts in one event loop."""
 
     def __init__(self) -> None:
+        # Not above: the loop loads every model, and the addresses (which each command checks) lead to this module.
+        from agent.turn.loop import answer
+
         self.hub = Hub(self._turned)
         self.runner = Runner(self.hub, answer)
         self._chores = asyncio.create_task(self._keep_house())

@@ -22,7 +22,7 @@ from agent.answers.render import label, say
 from agent.conversation import events
 from agent.conversation.liveness import dead_forget, dead_names, own_name
 from agent.conversation.spending import spent, spent_question
-from agent.inference.base import Account
+from agent.inference.base import Usage
 from agent.models import Confirmation, Conversation, Event, Run
 from pharmacy_site.lib.counters import minute_admits
 from pharmacy_site.lib.errors import PharmacyError
@@ -369,11 +369,11 @@ RETURNING id
 """
 
 
-def run_done(run: Run, answer_seq: int, model: str, account: Account) -> bool:
+def run_done(run: Run, answer_seq: int, model: str, usage: Usage) -> bool:
     """Ends a run with its answer and what that took; False when it is no longer this process's."""
     now = timezone.now()
     done = stored(Run, id=run.pk, attempts=run.attempts, finished_at=now, answer_seq=answer_seq, model=model)
-    return asked(Question(_DONE, done | stored(Run, **spent(account)), bool))
+    return asked(Question(_DONE, done | stored(Run, **spent(usage)), bool))
 
 
 def _as_seen(run: Run) -> QuerySet[Run]:

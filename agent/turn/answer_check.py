@@ -14,12 +14,8 @@ from agent.llm import prompt
 from agent.safety import claims, policy
 from agent.safety.disclosure import facts_of
 from agent.safety.grounding import Grounds, numbers_of
-from agent.turn.context import Work
+from agent.turn.context import TurnContext
 from pharmacy_site.lib.json_values import walk
-
-NO_VERDICT: Final = (
-    "no_verdict"  # in a turn's memo: the question is one that nobody here answers by yes or no
-)
 
 _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("handoff.open", "refill.pass_on"): (
@@ -36,9 +32,11 @@ _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 class OutputCheck:
     """What the words of one turn may rest on, growing with its results."""
 
-    def __init__(self, work: Work, numbers_before: Callable[[Work], Awaitable[list[str]]]) -> None:
-        self._work, self._numbers_before = work, numbers_before
-        turn = work.turn
+    def __init__(
+        self, context: TurnContext, numbers_before: Callable[[TurnContext], Awaitable[list[str]]]
+    ) -> None:
+        self._context, self._numbers_before = context, numbers_before
+        turn = context.turn
         self._grounds = Grounds(
             [dict(turn.code)],
             allowed=[
@@ -70,15 +68,17 @@ class OutputCheck:
         ]
         return problems + await self._numbers(_shown(reply))
 
-    async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
-        """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
+    async def of_sentence(
+        self, text: str, quoted: Sequence[str], *, verdict_forbidden: bool = False
+    ) -> list[str]:
+        """Return the rules that a sentence of a language model breaks; its language is checked in the whole answer."""
         found = [rule for rule in policy.check_free(text, "en", quoted=quoted) if rule != "wrong_language"]
         if prompt.recites(text):
             found.append("prompt_leak")
         own = text
         for quote in quoted:
             own = own.replace(quote, " ")
-        if self._work.turn.memo.get(NO_VERDICT) and claims.is_verdict(own):
+        if verdict_forbidden and claims.is_verdict(own):
             found.append("verdict")
         if claims.counts_unproven(
             own, [facts_of(result.result, result.evidence) for result in self._results]
@@ -101,8 +101,8 @@ class OutputCheck:
         missing = self._grounds.missing(shown)
         if missing and not self._looked_back:
             self._looked_back = True
-            state = self._work.turn.state
-            earlier = await self._numbers_before(self._work)
+            state = self._context.turn.state
+            earlier = await self._numbers_before(self._context)
             self._grounds.add([*earlier, *_names(state)])
             self._grounds.prove(f"count:{length}" for length in _lengths(state))
             missing = self._grounds.missing(shown)

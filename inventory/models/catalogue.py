@@ -14,7 +14,7 @@ from pharmacy_site.lib.text import compact, ltr
 
 
 class Category(models.Model):
-    """A group of products as customers name it: pain relievers, antibiotics."""
+    """A group of products by the name that customers use: pain relievers, antibiotics."""
 
     name_en: str
     name_he: str | None
@@ -63,7 +63,7 @@ class CategoryAlias(models.Model):
 
 
 class Medication(models.Model):
-    """A product as it stands on the shelf: one name, form, strength and pack."""
+    """A product that can be sold: one name, form, strength and pack size."""
 
     class Release(models.TextChoices):
         IMMEDIATE = "immediate", _("immediate release")
@@ -129,7 +129,7 @@ class Medication(models.Model):
     company = CleanLine(_("company"), max_length=120, blank=True)
     is_active = models.BooleanField(_("active"), default=True)
 
-    ingredients: models.ManyToManyField[Ingredient, "MedicationIngredient"] = models.ManyToManyField(
+    ingredients: "models.ManyToManyField[Ingredient, MedicationIngredient]" = models.ManyToManyField(
         Ingredient, through="MedicationIngredient", related_name="medications", verbose_name=_("ingredients")
     )
 
@@ -144,12 +144,12 @@ class Medication(models.Model):
         ]
 
     def __str__(self) -> str:
-        # Set apart, or "875 mg + 125 mg" is read backwards beside a Hebrew name.
+        # Isolated, or "875 mg + 125 mg" is shown backwards beside a Hebrew name.
         return f"{self.name} {ltr(self.strength)}" if self.strength else str(self.name)
 
 
 class MedicationIngredient(models.Model):
-    """How much of one ingredient a product holds."""
+    """One ingredient of a product and its strength."""
 
     medication = models.ForeignKey(
         Medication, on_delete=models.CASCADE, related_name="contents", verbose_name=_("medication")
@@ -195,7 +195,7 @@ class MedicationAlias(models.Model):
 
 
 class LeafletSection(models.Model):
-    """What the leaflet on file says about one subject, with its source and date."""
+    """The text of a product's leaflet about one subject, with its source and date."""
 
     class Kind(models.TextChoices):
         USE = "use", _("what it is used for")

@@ -11,7 +11,7 @@ from pharmacy_site.lib.text import compact
 
 
 class Ingredient(models.Model):
-    """An active ingredient; interactions and allergies are about these, never about brands."""
+    """An active ingredient; interactions and allergies refer to ingredients, never to brands."""
 
     name_en: str
     name_he: str | None
@@ -50,7 +50,7 @@ class Ingredient(models.Model):
 
 
 class IngredientAlias(models.Model):
-    """Another name or a salt of an ingredient (acetaminophen = paracetamol)."""
+    """Another name of an ingredient, or a salt of it (acetaminophen = paracetamol)."""
 
     ingredient = models.ForeignKey(
         Ingredient, on_delete=models.CASCADE, related_name="aliases", verbose_name=_("ingredient")
@@ -66,7 +66,7 @@ class IngredientAlias(models.Model):
         return self.text
 
     def clean(self) -> None:
-        """Refuse a name that already means an ingredient, in words rather than as a broken constraint."""
+        """Refuse a name that already belongs to an ingredient, with a message instead of a constraint error."""
         folded = compact(self.text)[:FOLDED_LENGTH]
         if IngredientAlias.objects.filter(folded=folded).exclude(pk=self.pk).exists():
             raise ValidationError({"text": _("This name already belongs to an ingredient.")})
@@ -78,7 +78,7 @@ class IngredientAlias(models.Model):
 
 
 class Interaction(models.Model):
-    """What is on file about two ingredients taken together; the lower id is always `ingredient_a`."""
+    """An interaction on file between two ingredients; the lower id is always `ingredient_a`."""
 
     class Level(models.TextChoices):
         CAUTION = "caution", _("caution")

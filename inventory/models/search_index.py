@@ -11,7 +11,7 @@ from inventory.models.lengths import FOLDED_LENGTH, WORD_LENGTH
 
 
 class SearchTerm(models.Model):
-    """One distinct folded name; exact names are looked up in `compact`, parts of names in `folded`."""
+    """One distinct name, folded; exact names are looked up in `compact`, parts of names in `folded`."""
 
     folded = models.CharField(max_length=FOLDED_LENGTH, unique=True)
     compact = models.CharField(max_length=FOLDED_LENGTH)
@@ -19,7 +19,7 @@ class SearchTerm(models.Model):
     class Meta:
         verbose_name = _("search term")
         verbose_name_plural = _("search terms")
-        # Not db_index: that would add a second index on PostgreSQL, for prefixes, which nothing reads.
+        # Not db_index: on PostgreSQL that adds a second index, for prefixes, which nothing reads.
         indexes = [models.Index(fields=["compact"], name="search_term_compact")]
 
     def __str__(self) -> str:
@@ -27,7 +27,7 @@ class SearchTerm(models.Model):
 
 
 class MedicationTerm(models.Model):
-    """That a medication is called so, and in which way (the strongest, if several)."""
+    """One name of a medication, and what kind of name it is (the strongest kind if several apply)."""
 
     class Kind(models.IntegerChoices):
         NAME = 0, _("name")
@@ -51,7 +51,7 @@ class MedicationTerm(models.Model):
 
 
 class SearchWord(models.Model):
-    """One distinct word (or whole name without blanks) that a typo may be meant for."""
+    """One distinct word, or whole name without blanks, that a customer may have misspelt."""
 
     text = models.CharField(max_length=WORD_LENGTH)
 
@@ -65,10 +65,10 @@ class SearchWord(models.Model):
 
 
 class WordDeletion(models.Model):
-    """A word with one letter left out: two words one typo apart share one of these.
+    """A word with one letter left out: two words that are one typo apart share such a variant.
 
-    Derived, read from the variant to the word only, and the largest table: neither a constraint nor an index from the
-    word, which would make each deleted word a scan.
+    The largest table, read only from the variant to the word. It therefore has neither a constraint nor an index on
+    the word.
     """
 
     word = models.ForeignKey(

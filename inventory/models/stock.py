@@ -9,7 +9,7 @@ from pharmacy_site.lib.fields import CleanLine
 
 
 class StockLevel(models.Model):
-    """How many packs of a product one store has; a row with 0 says "carried, none left"."""
+    """How many packs of a product one store has; 0 packs means that the store carries it and has none left."""
 
     store = models.ForeignKey(
         "stores.Store",
@@ -41,7 +41,7 @@ class StockLevel(models.Model):
             models.UniqueConstraint(fields=["store", "medication"], name="stock_level_once"),
             models.CheckConstraint(condition=Q(quantity__gte=0), name="stock_level_not_negative"),
         ]
-        # "Is it in stock anywhere" and "who has it" read this alone.
+        # "Is it in stock anywhere" and "which stores have it" read only this index.
         indexes = [models.Index(fields=["medication", "quantity"], name="stock_level_of_medication")]
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class StockLevel(models.Model):
 
 
 class StockMove(models.Model):
-    """One change of a stock level, with who and why; the database refuses to change or delete it."""
+    """One change of a stock level, by whom and why; triggers in the database refuse to change or delete it."""
 
     class Reason(models.TextChoices):
         COUNT = "count", _("counted")

@@ -10,7 +10,7 @@ from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 
 from pharmacy_site.lib.admin import actor_of
-from prescriptions.audit import audit_record
+from prescriptions.audit import AuditDetail, audit_record
 from prescriptions.models import Patient
 
 
@@ -86,7 +86,7 @@ class PatientData(ModelAdmin):
         request: HttpRequest,
         verb: str,
         patient: Patient | None = None,
-        detail: dict[str, Any] | None = None,
+        detail: AuditDetail | None = None,
     ) -> None:
         what = f"{self.opts.model_name}_{verb}"
         audit_record(who=actor_of(request), what=what, where="admin", patient=patient, detail=detail)

@@ -41,13 +41,13 @@ class PatientAdmin(PatientData):
         patient: Patient = row
         return patient
 
-    def save_model(self, request: HttpRequest, obj: Any, form: ModelForm[Any], change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Any, form: "ModelForm[Any]", change: bool) -> None:
         """Save the patient and record which fields were edited."""
         super().save_model(request, obj, form, change)
         self._record(request, "edited", patient=obj, detail={"fields": list(form.changed_data)})
 
     def save_formset(
-        self, request: HttpRequest, form: Any, formset: BaseModelFormSet[Any, Any], change: bool
+        self, request: HttpRequest, form: Any, formset: "BaseModelFormSet[Any, Any]", change: bool
     ) -> None:
         """Save the allergies and record that they were edited."""
         super().save_formset(request, form, formset, change)
