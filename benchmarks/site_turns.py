@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from agent.chat.hub import Hub
 from agent.chat.progress import RunProgress
-from agent.conversation import runs
+from agent.conversation import accept, runs
 from agent.conversation.events import conversation_begin
 from agent.inference.base import Step, StepResult
 from agent.inference.base import Turn as ModelTurn
@@ -107,7 +107,7 @@ async def _conversation() -> Conversation:
 
 
 async def _claim(conversation: Conversation) -> Run:
-    await run_db(runs.message_accept)(
+    await run_db(accept.message_accept)(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
     )
     run = await run_db(runs.run_claim)(conversation.pk)

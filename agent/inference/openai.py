@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import httpx2
 import openai
+from openai.resources.chat.completions import AsyncCompletions
 from openai.types.chat import ChatCompletionChunk
 from openai.types.chat.chat_completion_chunk import (
     ChoiceDelta,
@@ -69,10 +70,10 @@ class ChatCompletions:
     """
 
     def __init__(
-        self, client: openai.AsyncOpenAI, *, model: str, breaker: Breaker, first_token: float
+        self, completions: AsyncCompletions, *, model: str, breaker: Breaker, first_token: float
     ) -> None:
         self.model = model
-        self._client, self._breaker, self._first_token = client, breaker, first_token
+        self._completions, self._breaker, self._first_token = completions, breaker, first_token
 
     async def complete(
         self,
@@ -162,11 +163,12 @@ class ChatCompletions:
 
         The SDK's own retries would wait for as long as a server asks for, up to two minutes.
         """
-        create = self._client.chat.completions.create
         is_second = False
         while True:
             try:
-                stream: openai.AsyncStream[ChatCompletionChunk] = await create(stream=True, **request)
+                stream: openai.AsyncStream[ChatCompletionChunk] = await self._completions.create(
+                    stream=True, **request
+                )
                 return stream
             except (openai.APIError, httpx2.HTTPError) as error:
                 wait = _retry_wait(error)

@@ -32,7 +32,7 @@ def configured() -> Model:
     if not has_language_model():
         return OfflineModel()
     completions = ChatCompletions(
-        _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
+        _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL).chat.completions,
         model=settings.OPENAI_MODEL,
         breaker=breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
         first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,

@@ -37,7 +37,7 @@ KNOWS = {"en": ["Florentin", "3 units"], "he": ["פלורנטין", "3 יחיד�
 LOOK = calls(
     ("check_stock", {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None})
 )
-FIRST, WHOLE = 0.4, 0.9
+FIRST, WHOLE = 0.7, 1.2
 
 BROKEN: dict[str, tuple[Any, str]] = {
     **{str(status): (forever(fails(status)), "overloaded") for status in (429, 500, 502, 503)},
