@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from agent.inference.base import Language, Model, Reply, Speech, Step, Turn
 from evaluation import scenario as data
-from evaluation.wording import spoken
+from evaluation.wording import phrase_for
 
 _SORRY = {"en": "I'm sorry.", "he": "מצטער."}
 _OPENING = {"en": "Here it is:", "he": "הנה:"}
@@ -46,7 +46,7 @@ class Oracle:
         if gold and not turn.results:
             return gold
         language: Language = "he" if (stage.turn.lang or turn.language) == "he" else "en"
-        told = [spoken(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
+        told = [phrase_for(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
         text = "\n".join([_OPENING[language], *(f"{line}." for line in told)])
         return Reply(text, language, dict(turn.state))
 
