@@ -189,7 +189,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
         hub.shown, hub.is_done = shown, False
         live = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
         await loop.answer(run, live)
-        called = [call["name"] for call in live.calls if call["ok"]]
+        called = [call.step.name for call in live.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
         return live.text

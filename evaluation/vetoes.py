@@ -172,11 +172,11 @@ def _stores(answer: JudgedAnswer, scenario: Scenario) -> list[Any]:
     ]
     place = place_find(answer.message)
     away = [place] if isinstance(place, UnservedPlace) else []
-    near = [stores.store_nearest(Point(p.locality.lat, p.locality.lng)) for p in away if p.locality]
+    near = [stores.store_nearest(p.locality.point) for p in away if p.locality]
     here = scenario.location
     if here:
         near += stores.by_distance(named, Point(here["lat"], here["lng"]))
-    return [[stores.store_described(store) for store in named], near]
+    return [stores.stores_described(named), near]
 
 
 # -- Language --------------------------------------------------------------------------------------------------

@@ -16,6 +16,11 @@ class Point:
     lng: float
 
 
+def point_of(lat: float | None, lng: float | None) -> Point | None:
+    """Return the point of two columns, or None where they are empty."""
+    return None if lat is None or lng is None else Point(lat, lng)
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
     """All points between two latitudes and two longitudes, in degrees."""

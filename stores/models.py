@@ -12,6 +12,7 @@ from phonenumber_field.modelfields import PhoneNumberField
 
 from pharmacy_site.lib.fields import CleanLine
 from pharmacy_site.lib.text import compact
+from stores.geo import Point, point_of
 
 NAME_LENGTH = 120
 FOLDED_LENGTH = 160
@@ -52,6 +53,11 @@ class Locality(models.Model):
 
     def __str__(self) -> str:
         return str(self.name)
+
+    @property
+    def point(self) -> Point:
+        """Its middle, from which distances are measured."""
+        return Point(self.lat, self.lng)
 
     def save(self, *args: object, **kwargs: object) -> None:
         """Save, and write the official names to the table of names."""
@@ -136,6 +142,11 @@ class Store(models.Model):
 
     def __str__(self) -> str:
         return str(self.name)
+
+    @property
+    def point(self) -> Point | None:
+        """Where it is; the online store has no place."""
+        return point_of(self.lat, self.lng)
 
     @cached_property
     def phone_shown(self) -> str | None:

@@ -7,13 +7,12 @@ Names, doses and phones keep their own direction inside Hebrew text (see `say`).
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from agent.answers.sentences import LABELS, PLURALS, SENTENCES
-from pharmacy_site.lib.text import isolate, ltr
+from pharmacy_site.lib.text import Language, as_language, isolate, ltr
 from pharmacy_site.lib.vocabulary import HEBREW_LETTER, HEBREW_START, MONTH_NAMES, UNITS_IN_HEBREW
 
-Language = Literal["en", "he"]
 MASK: Final = "***"
 _FOREIGN_TO_HEBREW: Final = re.compile(r"[A-Za-z0-9]")
 _PREFIXED: Final = re.compile(HEBREW_START + r"([ובלמהכש]{1,2})\{(\w+)\}")
@@ -110,7 +109,7 @@ def label(kind: str, value: str, language: Language) -> str:
 
 def error_text(code: str, language: str, *, tries_left: int | None = None) -> str:
     """The words of a chat error."""
-    lang: Language = "he" if language == "he" else "en"
+    lang = as_language(language)
     if code == "code_wrong" and tries_left is not None:
         return count("code_wrong", lang, tries_left)
     key = f"error_{code}"

@@ -18,16 +18,16 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from agent.answers.render import Language, label, say
+from agent.answers.render import label, say
 from agent.conversation import events
 from agent.conversation.liveness import dead_forget, dead_names, own_name
 from agent.conversation.spending import spent, spent_question
-from agent.inference.base import Account
+from agent.inference.base import Usage
 from agent.models import Confirmation, Conversation, Event, Run
 from pharmacy_site.lib.counters import minute_admits
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.rows import Columns, Question, asked, changed_together, stored
-from pharmacy_site.lib.text import clean, language_of
+from pharmacy_site.lib.text import as_language, clean, language_of
 from prescriptions import handoffs, identity
 from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
 from prescriptions.masking import masked
@@ -224,7 +224,7 @@ def address_key(address: str) -> str:
 
 def handoff_tell(conversation: Conversation, opened: Handoff, run: Run | None = None) -> None:
     """Logs the event by which clients learn of a hand-off, its number and its reason in plain words."""
-    language: Language = "he" if conversation.language == "he" else "en"
+    language = as_language(conversation.language)
     reason, waiting = label("reason", opened.reason, language), say("handoff_waiting", language)
     message = waiting if reason == opened.reason else f"{reason}. {waiting}."
     events.event_append(
@@ -369,11 +369,11 @@ RETURNING id
 """
 
 
-def run_done(run: Run, answer_seq: int, model: str, account: Account) -> bool:
+def run_done(run: Run, answer_seq: int, model: str, usage: Usage) -> bool:
     """Ends a run with its answer and what that took; False when it is no longer this process's."""
     now = timezone.now()
     done = stored(Run, id=run.pk, attempts=run.attempts, finished_at=now, answer_seq=answer_seq, model=model)
-    return asked(Question(_DONE, done | stored(Run, **spent(account)), bool))
+    return asked(Question(_DONE, done | stored(Run, **spent(usage)), bool))
 
 
 def _as_seen(run: Run) -> QuerySet[Run]:

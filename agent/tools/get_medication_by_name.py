@@ -10,7 +10,6 @@ from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, NameEmpty, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS0
 from agent.tools.facts import (
-    both,
     candidate_facts,
     ingredients_with_strength,
     leaflet_facts,
@@ -20,6 +19,7 @@ from agent.tools.facts import (
 from inventory import catalog
 from inventory.errors import MedicationAmbiguous
 from inventory.labels import suggestion_labels
+from pharmacy_site.lib.bilingual import both
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean
 

@@ -129,6 +129,11 @@ def compact(text: str) -> str:
     return fold(text).replace(" ", "")
 
 
+def as_language(stored: str) -> Language:
+    """Return a stored language as one of the two that answers come in; English for anything else."""
+    return "he" if stored == "he" else "en"
+
+
 def words(text: str) -> list[str]:
     """Return the words of the folded text."""
     return fold(text).split()

@@ -15,7 +15,7 @@ from agent.inference.base import Turn
 from agent.llm.offline import cards
 from agent.llm.offline.answer import View
 from agent.models import Conversation, Event, ToolCall
-from agent.safety.grounding import ungrounded_numbers
+from agent.safety.grounding import Grounds
 from inventory.models import Medication, StockLevel
 from prescriptions.models import Patient
 from stores.models import Store
@@ -195,8 +195,9 @@ def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> N
     assert {"lat": 32.0561234567, "lng": -34.7690001} in places
     evidence = ToolCall.objects.get(name="check_stock").evidence["numbers"]
     shown = "\n".join(str(abs(number)) for place in places for number in place.values())
-    assert ungrounded_numbers(shown, evidence=[evidence]) == []
-    assert ungrounded_numbers("32.999", evidence=[evidence]) == ["32.999"]
+    grounds = Grounds([evidence])
+    assert grounds.missing(shown) == []
+    assert grounds.missing("32.999") == ["32.999"]
 
 
 @pytest.mark.parametrize(

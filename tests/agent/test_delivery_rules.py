@@ -407,6 +407,7 @@ async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_commi
 
 
 # -- Tasks that may not die ---------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
 async def test_the_sweep_survives_a_full_table_of_files(monkeypatch: Any, settings: Any) -> None:
     settings.CHAT_SWEEP = 0.05
     looks: list[int] = []

@@ -386,12 +386,14 @@ def test_on_a_site_of_our_own_identity_is_proven_as_ever(ask: Callable[[Conversa
 
 @pytest.mark.parametrize("policy", ["otp", "identifier"])
 def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Settings, policy: str) -> None:
+    from agent.inference.base import Step
     from agent.turn.actions import identity_code
 
     settings.CHAT_IDENTITY = policy
     conversation = framed()
     run = Run.objects.create(conversation=conversation, input_seq=0)
-    assert identity_code(run, {"identifier": CONTACTS[0]}, "") == {"verified": False, "elsewhere": True}
+    asked = Step("identity.code", {"identifier": CONTACTS[0]})
+    assert identity_code(run, asked, "").result == {"verified": False, "elsewhere": True}
     assert not Challenge.objects.exists()
 
 

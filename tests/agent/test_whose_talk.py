@@ -65,14 +65,14 @@ class Talk:
         return str([turn.earlier(), turn.state])
 
     @property
-    def work(self) -> context.Work:
+    def work(self) -> context.TurnContext:
         conversation = events.conversation_get(self.conversation.pk)
         last = conversation.seq_head + 1
         Run.objects.create(conversation=conversation, kind=Run.Kind.RESUME, input_seq=last)
         run = runs.run_claim(conversation.pk)
         assert run is not None and run.input_seq == last
         run.delete()
-        return context.work_of(run)
+        return context.turn_begin(run)
 
 
 def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from agent.safety.privacy.people import Token, is_common, is_street, names_in, tokens_of
 from agent.safety.privacy.personal import Found, personal_in
+from pharmacy_site.lib.json_values import rebuilt
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import clean, fold
 from pharmacy_site.lib.vocabulary import EMAIL, HEBREW_LETTER, MONTH_NUMBERS
@@ -80,19 +81,11 @@ class Placeholders:
 
     def hide_known(self, value: Any) -> Any:
         """Return JSON of our own tools without what is known of the customer; everything else in it is no secret."""
-        if isinstance(value, str):
-            return self._hide_known(value)
-        if isinstance(value, bool) or value is None:
-            return value
-        if isinstance(value, int):
-            return (
-                self._names.get(("number", str(value)), value) if value >= 10**_PUBLIC_FROM // 10 else value
-            )
-        return _each_string(value, self._hide_known, self.hide_known)
+        return _changed(value, self._leaf_hidden)
 
     def restore(self, value: Any) -> Any:
         """Return the value with the personal values in their places; placeholders that nothing stands for stay."""
-        return _each_string(value, self._restored, self.restore)
+        return _changed(value, lambda leaf: self._restored(leaf) if isinstance(leaf, str) else leaf)
 
     def unresolved(self, text: str) -> bool:
         """Return whether a text still holds a placeholder, or a piece of one, and must not be shown."""
@@ -211,6 +204,12 @@ class Placeholders:
                 yield start, end, self._stand_in("NAME", shadow.typed(start, end))
                 break
 
+    def _leaf_hidden(self, leaf: Any) -> Any:
+        if isinstance(leaf, str):
+            return self._hide_known(leaf)
+        is_long = isinstance(leaf, int) and not isinstance(leaf, bool) and leaf >= 10 ** (_PUBLIC_FROM - 1)
+        return self._names.get(("number", str(leaf)), leaf) if is_long else leaf
+
     def _hide_known(self, text: str) -> str:
         hidden = self._hidden.get(text)
         if hidden is None:
@@ -278,14 +277,9 @@ class _Spans:
         return "".join("\n" if taken else char for char, taken in zip(self._text, self._taken, strict=True))
 
 
-def _each_string(value: Any, change: Callable[[str], str], again: Callable[[Any], Any]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {again(key): again(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [again(item) for item in value]
-    return value
+def _changed(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return JSON with its plain values changed, the names of its fields too."""
+    return rebuilt(value, leaf, lambda fields: ((leaf(name), item) for name, item in fields.items()))
 
 
 def _disarmed(text: str) -> str:
