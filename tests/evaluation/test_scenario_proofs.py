@@ -10,7 +10,7 @@ from served_site import IN_CI
 from agent.llm.offline import OfflineModel
 from evaluation.run import evaluation_run
 from evaluation.scenario import Scenario, scenarios_all
-from evaluation.wording import spoken, words
+from evaluation.wording import phrase_for, words
 
 FAMILIES = (
     "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "
@@ -39,7 +39,7 @@ def test_whoever_gives_a_code_is_named_and_every_meaning_exists() -> None:
             assert scenario.who, scenario.name
         for turn in scenario.turns:
             for wanted in turn.must:
-                assert spoken(wanted, scenario.lang), scenario.name
+                assert phrase_for(wanted, scenario.lang), scenario.name
     assert all(set(meaning) == {"en", "he"} for meaning in words("meanings").values())
 
 
