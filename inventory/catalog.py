@@ -43,7 +43,6 @@ from inventory.search import (
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from pharmacy_site.lib.tokens import tokens as tokenize
 from pharmacy_site.lib.tokens import written
-from stores.edition import kept
 
 MOST_CANDIDATES: Final = 10
 MOST_RESULTS: Final = 20
@@ -236,14 +235,10 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """Return the medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    found = kept("medications", order, _by_id)
+    found = Medication.objects.select_related("category").in_bulk(order)
     if contents:
         contents_load(found.values())
     return [found[pk] for pk in order if pk in found]
-
-
-def _by_id(ids: Collection[int]) -> dict[int, Medication]:
-    return Medication.objects.select_related("category").in_bulk(list(ids))
 
 
 def _by_label(query: str, readings: dict[str, int], matches: list[Match]) -> list[Medication]:

@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import yaml
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
 from django.utils import timezone
@@ -31,6 +30,7 @@ from inventory.models import (
 from inventory.strengths import strength_parse
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import compact, language_of
+from pharmacy_site.lib.yaml_files import yaml_read
 
 ACTOR: Final = "system:demo"
 
@@ -52,7 +52,7 @@ def load(folder: Path) -> None:
         _medications(entries)
         _contents(entries, ingredients)
         _aliases(entries)
-        _leaflets(entries, yaml.safe_load((demo / "meta.yaml").read_text(encoding="utf-8")))
+        _leaflets(entries, yaml_read(demo / "meta.yaml"))
         _interactions(_read(demo / "interactions.yaml"), ingredients)
         _stock(entries)
         _reset_sequences([Medication])
@@ -60,7 +60,7 @@ def load(folder: Path) -> None:
 
 
 def _read(path: Path) -> list[Entry]:
-    return yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    return yaml_read(path) or []
 
 
 def _translated(field: str, texts: Any) -> dict[str, str | None]:

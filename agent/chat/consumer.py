@@ -17,7 +17,7 @@ from agent.chat.admission import address_of, origin_allowed, socket_admitted
 from agent.chat.chat_socket import SLOW, ChatSocket, Frame
 from agent.chat.process import RESTART, Process, process
 from agent.chat.protocol import BadFrame
-from agent.conversation import confirmations, embedding, events, feedback, modes, retention, runs
+from agent.conversation import accept, confirmations, embedding, events, feedback, modes, retention
 from agent.models import Conversation, Run
 from agent.threads import run_urgent
 from pharmacy_site.lib.errors import trace_of
@@ -90,7 +90,7 @@ class ChatConsumer(ChatSocket):
             await handler(self, frame)
         except BadFrame as error:
             self._error(error.code, frame)
-        except runs.RateLimited:
+        except accept.RateLimited:
             self._error("rate_limited", frame, retryable=True)
         except confirmations.ConfirmationExpired:
             self._error("expired", frame)
@@ -167,13 +167,13 @@ class ChatConsumer(ChatSocket):
 
     async def on_message(self, frame: Frame) -> None:
         client_msg_id = protocol.uuid(frame, "client_msg_id")
-        accepted = await run_urgent(runs.message_accept)(
+        accepted = await run_urgent(accept.message_accept)(
             conversation_id=self.conversation_id,
             key=self.key,
             client_msg_id=client_msg_id,
             text=protocol.text(frame, "text", settings.CHAT_TEXT_LIMIT),
             address=self.address,
-            location=protocol.location(frame["location"]) if "location" in frame else runs.UNCHANGED,
+            location=protocol.location(frame["location"]) if "location" in frame else accept.UNCHANGED,
         )
         self.push(
             {
@@ -188,7 +188,7 @@ class ChatConsumer(ChatSocket):
         self._go_on()
 
     async def on_code(self, frame: Frame) -> None:
-        outcome = await run_urgent(runs.code_submit)(
+        outcome = await run_urgent(accept.code_submit)(
             conversation_id=self.conversation_id,
             key=self.key,
             code=protocol.text(frame, "code", 20).strip(),
@@ -212,11 +212,11 @@ class ChatConsumer(ChatSocket):
         self._go_on()
 
     async def on_handoff(self, frame: Frame) -> None:
-        await run_urgent(runs.handoff_request)(conversation_id=self.conversation_id, key=self.key)
+        await run_urgent(accept.handoff_request)(conversation_id=self.conversation_id, key=self.key)
         self._go_on()
 
     async def on_cancel(self, frame: Frame) -> None:
-        run_id = await run_urgent(runs.run_cancel)(conversation_id=self.conversation_id, key=self.key)
+        run_id = await run_urgent(accept.run_cancel)(conversation_id=self.conversation_id, key=self.key)
         if run_id:
             self.process.runner.stop(run_id)
             self._go_on()

@@ -10,7 +10,7 @@ import pytest
 from answering import answer_next
 from django.utils import timezone
 
-from agent.conversation import events, runs
+from agent.conversation import accept, events
 from agent.inference.base import Turn
 from agent.llm.offline import cards
 from agent.llm.offline.answer import View
@@ -35,7 +35,7 @@ def ask(demo_committed: None) -> Ask:
         if patient:
             person = Patient.objects.get(mrn=patient)
             Conversation.objects.filter(pk=conversation.pk).update(patient=person, verified_at=timezone.now())
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         answer_next(conversation.pk)

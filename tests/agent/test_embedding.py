@@ -14,7 +14,7 @@ from pytest_django import Settings
 from agent.chat import protocol
 from agent.chat.protocol import BadFrame
 from agent.checks import plain_http_sites
-from agent.conversation import embedding, events, runs
+from agent.conversation import accept, embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
 from agent.turn.context import verified_patient
@@ -320,7 +320,7 @@ def ask(demo_committed: None) -> Callable[[Conversation, str], Event]:
     """Says something in a conversation and returns the answer's event."""
 
     def said(conversation: Conversation, text: str) -> Event:
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         return answered(conversation)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import phonenumbers
-import yaml
 from django.conf import settings
 
 from agent.safety import lexicon
@@ -21,6 +20,7 @@ from inventory.categories import categories_called
 from inventory.models import Category, CategoryAlias, Medication
 from pharmacy_site.lib.text import compact, hebrew_stems, one_typo, words
 from pharmacy_site.lib.vocabulary import EMAIL, HEBREW
+from pharmacy_site.lib.yaml_files import yaml_read
 from stores.places import PlaceMention, places_in
 
 _ASKS_AGAIN: Final = (
@@ -155,7 +155,7 @@ def _explained_words() -> frozenset[str]:
 @lru_cache(maxsize=8)
 def _yaml(name: str) -> dict[str, Any]:
     path = Path(lexicon.__file__).with_name(f"{name}.yaml")
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yaml_read(path)
     flat: dict[str, Any] = {}
     for key, value in loaded.items():
         flat |= value if isinstance(value, dict) else {str(key): value}

@@ -11,12 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from agent.safety import lexicon
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import fold, hebrew_stems
 from pharmacy_site.lib.vocabulary import HEBREW_END, HEBREW_LETTER, HEBREW_START
+from pharmacy_site.lib.yaml_files import yaml_read
 
 WORD: Final = re.compile(r"[^\W\d_]+(?:['\"][^\W\d_]+)*'?")
 LONGEST_NAME: Final = 4
@@ -187,7 +186,7 @@ def _is_hebrew(token: Token) -> bool:
 @lru_cache(maxsize=1)
 def _people() -> dict[str, frozenset[str]]:
     path = Path(lexicon.__file__).with_name("people.yaml")
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yaml_read(path)
     return {kind: frozenset(fold(name) for name in text.split()) for kind, text in loaded.items()}
 
 
@@ -202,5 +201,5 @@ def _family() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _common() -> frozenset[str]:
     path = Path(lexicon.__file__).with_name("words.yaml")
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yaml_read(path)
     return frozenset(word for text in loaded.values() for word in fold(text).split())
