@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils.translation import override
 
-from inventory.import_reading import ImportRefused
 from inventory.importers import FIRST_IMPORTED_ID, catalogue_import
 from inventory.models import (
     Category,
@@ -21,6 +20,7 @@ from inventory.models import (
     MedicationIngredient,
     SearchTerm,
 )
+from pharmacy_site.lib.importing import ImportRefused
 
 pytestmark = pytest.mark.django_db
 

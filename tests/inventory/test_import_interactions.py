@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from inventory.import_reading import ImportRefused
 from inventory.interactions_importer import interactions_import
 from inventory.models import Ingredient, IngredientAlias, Interaction
+from pharmacy_site.lib.importing import ImportRefused
 
 pytestmark = pytest.mark.django_db
 

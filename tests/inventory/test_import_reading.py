@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from inventory.import_progress import Progress
-from inventory.import_reading import MOST_PROBLEMS, ImportRefused, Problem, Row, RowFile, quiet, rows_check
+from inventory.import_reading import MOST_PROBLEMS, Problem, Row, RowFile, rows_check
+from pharmacy_site.lib.importing import ImportRefused, ProgressBar, quiet
 
 COLUMNS = ("din", "name")
 GOOD = "din,name,extra\n1,Ibuprofen,x\n2,אקמול,\n"
@@ -133,7 +133,7 @@ class _Terminal(io.StringIO):
 def test_progress_is_a_bar_on_a_terminal_and_a_line_a_tenth_in_a_log() -> None:
     log, terminal = io.StringIO(), _Terminal()
     for stream in (log, terminal):
-        progress = Progress(stream)
+        progress = ProgressBar(stream)
         for step in range(1_001):
             progress("writing", step / 1_000)
     assert len(log.getvalue().splitlines()) == 11

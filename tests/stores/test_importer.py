@@ -9,7 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from real_data import FOLDER, WHY
 
-from stores.importer import LocalitiesRefused, localities_import
+from pharmacy_site.lib.importing import ImportRefused
+from stores.importer import localities_import
 from stores.models import Locality, LocalityName
 from stores.places import UnservedPlace, place_find
 
@@ -105,7 +106,7 @@ def test_csv_and_gzip(tmp_path: Path) -> None:
 )
 def test_a_broken_record_changes_nothing_and_is_named(tmp_path: Path, row: Any, reason: str) -> None:
     path = written(tmp_path / "a.json", [AFULA, row])
-    with pytest.raises(LocalitiesRefused) as refused:
+    with pytest.raises(ImportRefused) as refused:
         localities_import(path)
     assert refused.value.problems[0].startswith(reason)
     assert not Locality.objects.exists()
@@ -130,13 +131,13 @@ def test_a_broken_record_changes_nothing_and_is_named(tmp_path: Path, row: Any, 
 )
 def test_a_broken_file_is_refused_in_words(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(LocalitiesRefused) as refused:
+    with pytest.raises(ImportRefused) as refused:
         localities_import(tmp_path / "a.json")
     assert refused.value.problems[0].startswith(reason)
 
 
 def test_only_the_first_problems_are_listed(tmp_path: Path) -> None:
-    with pytest.raises(LocalitiesRefused) as refused:
+    with pytest.raises(ImportRefused) as refused:
         localities_import(written(tmp_path / "a.json", [{}] * 50))
     assert len(refused.value.problems) == 10
     assert str(refused.value).endswith("… and more")
