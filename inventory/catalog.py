@@ -6,7 +6,7 @@ so that an imported catalogue of thousands does not make every name ambiguous.
 """
 
 import re
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -157,16 +157,6 @@ def medications_search(query: str, limit: int = MOST_RESULTS) -> list[Medication
         results = [match for _span, of_span in named for match in of_span]
     results = results or matches_of_category(word_sequences(narrowing.name_words)) or []
     return _load(ids_narrowed(results, narrowing)[:limit], contents=True)
-
-
-def medications_narrow(medications: Sequence[Medication], query: str) -> list[Medication]:
-    """Return those that best fit the form, strength and release in the query; all of them when none fits."""
-    narrowing = narrowing_read(words(query))
-    met = [
-        narrowing.count_met(form=item.form, strength=item.strength, release=item.release)
-        for item in medications
-    ]
-    return [item for item, count in zip(medications, met, strict=True) if count == max(met)]
 
 
 def medications_suggest(query: str, limit: int = 3) -> list[Medication]:

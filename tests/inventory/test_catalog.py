@@ -10,7 +10,7 @@ from inventory.catalog import (
     medication_first_partial,
     medication_get,
     medication_resolve,
-    medications_narrow,
+    medications_search,
 )
 from inventory.errors import MedicationAmbiguous, MedicationNotFound
 from inventory.index import index_rebuild
@@ -252,14 +252,13 @@ def test_narrowing_by_what_the_customer_adds(cast: Cast) -> None:
     small = cast(1, "X", strength="250 mg", form="capsule")
     big = cast(2, "X", strength="500 mg", form="capsule")
     syrup = cast(3, "X", strength="250 mg/5 mL", form="syrup")
-    everything = [small, big, syrup]
-    assert medications_narrow(everything, "X capsules 500") == [big]
-    assert medications_narrow(everything, '500 מ"ג') == [big]
-    assert medications_narrow(everything, "0.5 g") == [big]
-    assert medications_narrow(everything, "X סירופ") == [syrup]
-    assert medications_narrow(everything, "כדורים 250") == [small]
-    assert medications_narrow(everything, "the second one") == everything
-    assert medications_narrow([], "500 mg") == []
+    index_rebuild(None)
+    assert medications_search("X capsules 500", limit=5) == [big]
+    assert medications_search('X 500 מ"ג', limit=5) == [big]
+    assert medications_search("X 0.5 g", limit=5) == [big]
+    assert medications_search("X סירופ", limit=5) == [syrup]
+    assert medications_search("X כדורים 250", limit=5) == [small]
+    assert medications_search("X", limit=5) == [small, big, syrup]
 
 
 @pytest.mark.parametrize(
