@@ -58,7 +58,7 @@ class Oracle(Session):
         language: Language = "he" if (stage.turn.lang or self.turn.language) == "he" else "en"
         told = [spoken(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
         text = "\n".join([_OPENING[language], *(f"{line}." for line in told)])
-        return Reply(text, language, dict(self.turn.state))
+        return Reply(text, language, self.turn.state)
 
 
 class Nothing(Session):
@@ -66,7 +66,7 @@ class Nothing(Session):
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
         """Return an apology."""
-        return Reply(_SORRY[self.turn.language], self.turn.language, dict(self.turn.state))
+        return Reply(_SORRY[self.turn.language], self.turn.language, self.turn.state)
 
 
 class AlwaysHandoff(Session):
@@ -77,7 +77,7 @@ class AlwaysHandoff(Session):
         if not results:
             return [Step("handoff.open", {"reason": "customer_asked"})]
         text = _HANDED[self.turn.language].format(number=results[0].result["number"])
-        return Reply(text, self.turn.language, dict(self.turn.state))
+        return Reply(text, self.turn.language, self.turn.state)
 
 
 def oracle() -> Model:

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from agent.inference.evidence import Evidence
+from agent.inference.state import ConversationState
+
 Language = Literal["en", "he"]
 
 
@@ -29,7 +32,7 @@ class StepResult:
     ok: bool = False
     result: Mapping[str, Any] = field(default_factory=dict)
     code: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass
@@ -62,7 +65,7 @@ class Turn:
 
     text: str
     language: Language
-    state: Mapping[str, Any]
+    state: ConversationState
     now: datetime
     refused: str = ""
     identifier: str | None = None
@@ -92,8 +95,9 @@ class Reply:
 
     text: str
     language: Language
-    state: Mapping[str, Any]
-    cards: Sequence[Mapping[str, Any]] = ()
+    state: ConversationState
+    cards: Sequence[Mapping[str, object]] = ()
+    """See `agent.answers.cards`."""
     suggestions: Sequence[str] = ()
     quoted: Sequence[str] = ()
     fixed: bool = False

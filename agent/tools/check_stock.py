@@ -10,11 +10,12 @@ Of MED_NOT_FOUND: `candidates` when several are meant, `near` when none is (chat
 """
 
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from django.utils import timezone
 
 from agent.answers.tool_sentences import say
+from agent.inference.evidence import Evidence, StockFacts
 from agent.tools.base import Answer, Arguments, CityNotServed, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import both, controlled, ingredient_display, medication_facts, named, store_facts
@@ -93,7 +94,7 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
     place = _place(asked, context)
     if isinstance(place, UnservedPlace):
         raise CityNotServed(place.name, _unserved(place, medication, context))
-    evidence: dict[str, Any] = {
+    evidence: Evidence = {
         "medication": medication_facts(medication),
         "matched_by": matched_by,
         "controlled": controlled(medication),
@@ -199,7 +200,7 @@ def _success(
     )
 
 
-def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[str, Any]]:
+def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[StockFacts]:
     facts = store_facts([branch.store for branch in found], context)
     return [
         {
@@ -216,8 +217,8 @@ def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[s
     ]
 
 
-def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> dict[str, Any]:
-    evidence: dict[str, Any] = {
+def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> Evidence:
+    evidence: Evidence = {
         "medication": medication_facts(medication),
         "nearest": None,
         "nearest_stocked": None,

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import Field
 
 from agent.answers.tool_sentences import say
+from agent.inference.evidence import Labels, PairFacts, UnassessedFacts
 from agent.tools.base import Answer, Arguments, Language, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import both, named
@@ -149,12 +150,12 @@ def _names(unassessed: Sequence[tuple[Medication, Ingredient | None]], language:
     return list(dict.fromkeys(names))
 
 
-def _labels(row: Medication | Ingredient) -> dict[str, str]:
+def _labels(row: Medication | Ingredient) -> Labels:
     english, hebrew = both(row, "name")
     return {"en": english, "he": hebrew}
 
 
-def _pair_facts(pair: Pair) -> dict[str, Any]:
+def _pair_facts(pair: Pair) -> PairFacts:
     return {
         "a": pair.a.pk,
         "b": pair.b.pk,
@@ -164,7 +165,7 @@ def _pair_facts(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _unassessed_facts(unassessed: Sequence[tuple[Medication, Ingredient | None]]) -> list[dict[str, Any]]:
+def _unassessed_facts(unassessed: Sequence[tuple[Medication, Ingredient | None]]) -> list[UnassessedFacts]:
     return [
         {"medication": medication.pk, **(_labels(ingredient) if ingredient else _labels(medication))}
         for medication, ingredient in unassessed

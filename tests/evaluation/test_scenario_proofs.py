@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 from served_site import IN_CI
 
-from agent.llm.offline import OfflineModel
+from agent.llm.offline.session import OfflineModel
 from evaluation.run import evaluation_run
 from evaluation.scenario import Scenario, scenarios_all
 from evaluation.wording import spoken, words
