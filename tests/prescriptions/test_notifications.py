@@ -16,7 +16,8 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from prescriptions import notifications, tasks
 from prescriptions.models import Notification
 from prescriptions.notices import notice
-from prescriptions.notifications import inbox, notification_claim, notification_enqueue, notifications_drain
+from prescriptions.notifications import inbox, notification_enqueue
+from prescriptions.outbox import notification_claim, notifications_drain
 
 
 def enqueue(key: str = "key", recipient: str = "david.cohen@example.com", **more: object) -> Notification:
