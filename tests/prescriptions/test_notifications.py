@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from prescriptions import notifications, tasks
+from prescriptions import notifications, outbox, tasks
 from prescriptions.models import Notification
 from prescriptions.notices import notice
 from prescriptions.notifications import inbox, notification_enqueue
@@ -39,7 +39,7 @@ class DeadServer:
 @pytest.fixture
 def dead_server(monkeypatch: pytest.MonkeyPatch) -> DeadServer:
     server = DeadServer()
-    monkeypatch.setattr(notifications, "send_mail", server)
+    monkeypatch.setattr(outbox, "send_mail", server)
     return server
 
 
