@@ -22,7 +22,8 @@ PROTECTED = ("inventory_stockmove", "prescriptions_auditevent")
 def pytest_configure(config: pytest.Config) -> None:
     settings.NOTIFICATIONS_INLINE = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    # What somebody collected here for a site may be older than the sources.
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 
 
 def _phase(item: pytest.Item) -> int:
