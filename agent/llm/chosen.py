@@ -12,7 +12,7 @@ from agent.inference.base import Model
 from agent.inference.openai import ChatCompletions, client_open
 from agent.llm.dialogue import LanguageModel
 from agent.llm.fallback import FirstAvailable
-from agent.llm.offline import OfflineModel
+from agent.llm.offline.session import OfflineModel
 from pharmacy_site.lib.breaker import Breaker
 
 BREAKER_FAILURES: Final = 5
