@@ -113,9 +113,6 @@ def _found(text: str, tokens: list[Token], at: dict[int, int]) -> Iterator[tuple
         if is_register and text[token.end : following.start] == ", ":
             yield place, 2
         are_listed = token.folded in _given() and following.folded in _family()
-        is_register = token.folded in _family() and following.folded in _given()  # "Cohen, David"
-        if is_register and text[token.end : following.start] == ", ":
-            yield place, 2
         if are_listed and _adjoin(text, token, following) and not is_street(text, token.start, following.end):
             yield place, 2
 

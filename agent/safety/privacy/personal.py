@@ -27,6 +27,8 @@ from prescriptions.masking import (
     births_in,
     check_digit_is_right,
     codes_in,
+    is_calendar_date,
+    is_day_and_month,
 )
 
 Found = tuple[int, int, str]
@@ -211,19 +213,11 @@ def _dates_in_digits(text: str, today: date) -> Iterator[tuple[int, int]]:
                 is_past = is_marked and today.year % 100 + _OLDEST_PACK < year
             else:
                 is_past = 1890 < year <= today.year - _OLD
-            if is_past and _reads_as_date(match):
+            if is_past and is_calendar_date(match):
                 yield match.span()
     if BIRTH_WORD.search(text):
         yield from (match.span() for match in _BIRTHDAY.finditer(text))
         yield from (match.span() for match in _COMPACT.finditer(text))
-
-
-def _reads_as_date(match: "re.Match[str]") -> bool:
-    parts = match.groupdict()
-    if parts.get("name"):
-        return 1 <= int(parts["day"]) <= 31
-    low, high = sorted((int(parts["first"]), int(parts["second"])))
-    return 1 <= low <= 12 and high <= 31
 
 
 def _is_recent(words: str, today: date) -> bool:
@@ -233,12 +227,11 @@ def _is_recent(words: str, today: date) -> bool:
 
 def _ordinary_dates(text: str) -> Iterator[tuple[int, int]]:
     for match in [m for pattern in DATES for m in pattern.finditer(text)]:
-        if (len(match["year"]) == 4 and _reads_as_date(match)) or match.groupdict().get("name"):
+        if (len(match["year"]) == 4 and is_calendar_date(match)) or match.groupdict().get("name"):
             yield match.span()
     if not CODE_WORD.search(text):
         for match in _SHORT_DATE.finditer(text):
-            low, high = sorted((int(match[1]), int(match[3])))
-            if 1 <= low <= 12 and high <= 31:
+            if is_day_and_month(int(match[1]), int(match[3])):
                 yield match.span()
 
 
