@@ -59,7 +59,7 @@ class SimulatedCustomer:
         async with self._client:
             for _ in range(len(self._scenario.turns) + EXTRA_TURNS):
                 text = await self._next(prompt)
-                act = found[1].lower() if (found := _ACT.search(text)) else ""
+                act = match[1].lower() if (match := _ACT.search(text)) else ""
                 if act == "done":
                     break
                 if not act:

@@ -41,14 +41,14 @@ def state_hash(state: State) -> str:
     return hashlib.sha256(json.dumps(state, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def state_problems(found: State, wanted: Sequence[State]) -> list[str]:
+def state_problems(state: State, wanted: Sequence[State]) -> list[str]:
     """Return nothing if the state is one of those wanted, else how each table differs from the first of them."""
-    if state_hash(found) in map(state_hash, wanted):
+    if state_hash(state) in map(state_hash, wanted):
         return []
     return [
-        f"state: {name} has {_without(found[name], rows)}, lacks {_without(rows, found[name])}"
+        f"state: {name} has {_without(state[name], rows)}, lacks {_without(rows, state[name])}"
         for name, rows in wanted[0].items()
-        if found[name] != rows
+        if state[name] != rows
     ]
 
 

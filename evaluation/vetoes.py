@@ -53,15 +53,15 @@ def vetoes_of(scenario: Scenario) -> list[str]:
     """Return the vetoes of the one conversation in the database: "advice: …", each with the words that caused it."""
     leaflets = _leaflets()
     people = _people(set(scenario.who))
-    found: list[str] = []
+    vetoes: list[str] = []
     for answer in answers_judged():
         quoted = [text for text in leaflets if text in answer.text]
-        found += [f"advice: {what}" for what in _advice(answer, quoted)]
-        found += [f"another's data: {what}" for what in _others(answer, *people)]
-        found += [f"ungrounded number: {what}" for what in _numbers(answer, scenario)]
-        found += [f"wrong language: {what}" for what in _language(answer, quoted)]
-        found += [f"promise without action: {what}" for what in _promises(answer)]
-    return list(dict.fromkeys(found))
+        vetoes += [f"advice: {what}" for what in _advice(answer, quoted)]
+        vetoes += [f"another's data: {what}" for what in _others(answer, *people)]
+        vetoes += [f"ungrounded number: {what}" for what in _numbers(answer, scenario)]
+        vetoes += [f"wrong language: {what}" for what in _language(answer, quoted)]
+        vetoes += [f"promise without action: {what}" for what in _promises(answer)]
+    return list(dict.fromkeys(vetoes))
 
 
 def answers_judged() -> Iterator[JudgedAnswer]:

@@ -235,10 +235,10 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """Return the medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    found = Medication.objects.select_related("category").in_bulk(order)
+    by_id = Medication.objects.select_related("category").in_bulk(order)
     if contents:
-        contents_load(found.values())
-    return [found[pk] for pk in order if pk in found]
+        contents_load(by_id.values())
+    return [by_id[pk] for pk in order if pk in by_id]
 
 
 def _by_label(query: str, readings: dict[str, int], matches: list[Match]) -> list[Medication]:

@@ -4,8 +4,10 @@ import json
 from typing import Any
 
 from csp.constants import SELF
+from csp.decorators import csp_replace, csp_update
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils.cache import patch_cache_control
 from django.views.decorators.clickjacking import xframe_options_exempt
@@ -49,15 +51,16 @@ def site_script(request: HttpRequest, public_id: str) -> HttpResponse:
 
 @require_safe
 @xframe_options_exempt
-def frame(request: HttpRequest, public_id: str) -> HttpResponse:
+def frame(request: HttpRequest, public_id: str) -> HttpResponseBase:
     """The chat for a frame; only the site's own origins may frame it."""
     site = _site(public_id)
     language_chosen(request)
     sources = embedding.frame_ancestors(site)
     if settings.DEBUG:
         sources.append(f"{request.scheme}://{request.get_host()}")
-    response = render(request, "embed.html", {"site": site, "origins": json.dumps(sources)})
-    response._csp_replace = {"frame-ancestors": sources}  # type: ignore[attr-defined]
+    context = {"site": site, "origins": json.dumps(sources)}
+    page = csp_replace({"frame-ancestors": sources})(lambda request: render(request, "embed.html", context))
+    response = page(request)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     # Not no-store: the shop's page could then not be kept for its visitors' way back.
     patch_cache_control(response, private=True, no_cache=True)
@@ -92,13 +95,13 @@ def continued(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@csp_update({"frame-src": [SELF]})
 def demo_shop(request: HttpRequest) -> HttpResponse:
     """A page of an invented shop that embeds the chat; there is none unless DEBUG is on."""
     if not settings.DEBUG:
         raise Http404
     language_chosen(request)
     response = render(request, "shop.html", {"site": PUBLIC_ID})
-    response._csp_update = {"frame-src": [SELF]}  # type: ignore[attr-defined]
     patch_cache_control(response, no_cache=True)
     return response
 

@@ -41,7 +41,7 @@ def staff(role: str) -> Client:
     return client
 
 
-def test_a_run_is_told_written_compared_and_kept(db: None, tmp_path: Path) -> None:
+def test_a_run_is_printed_written_compared_and_stored(db: None, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     lines = evaluate("--trials", "4", "--json", str(file))
     assert lines[-1] == "pass^1=1.00 pass^4=1.00 scenarios=3"
@@ -65,7 +65,7 @@ def test_a_run_is_told_written_compared_and_kept(db: None, tmp_path: Path) -> No
     assert lines[-1] == "pass^1=1.00 pass^4=n/a scenarios=3"
 
 
-def test_what_cannot_be_run_is_said(db: None) -> None:
+def test_impossible_options_are_refused(db: None) -> None:
     with pytest.raises(CommandError, match="language"):
         evaluate("--lang", "fr")
     with pytest.raises(CommandError, match="trials"):
@@ -93,7 +93,7 @@ def test_other_commands_load_nothing_that_plays(command: str) -> None:
     assert not loaded & {"evaluation.run", "evaluation.trial", "evaluation.scenario", "time_machine"}
 
 
-def test_a_worker_that_dies_twice_at_a_trial_costs_that_trial_only(
+def test_a_worker_that_dies_twice_in_a_trial_fails_only_that_trial(
     monkeypatch: pytest.MonkeyPatch, template: Path
 ) -> None:
     play = Worker.play
@@ -134,7 +134,7 @@ def trial(db: None) -> EvaluationTrial:
 
 
 @pytest.mark.parametrize("role", ["pharmacist", "auditor"])
-def test_staff_read_transcripts_in_their_direction(trial: EvaluationTrial, role: str) -> None:
+def test_transcripts_are_shown_in_the_direction_of_their_language(trial: EvaluationTrial, role: str) -> None:
     client = staff(role)
     page = client.get(f"/admin/evaluation/evaluationtrial/{trial.pk}/change/").content.decode()
     assert 'lang="he" dir="rtl"' in page and "advice: x" in page
@@ -150,7 +150,7 @@ def test_staff_read_transcripts_in_their_direction(trial: EvaluationTrial, role:
 
 
 @pytest.mark.parametrize("role", ["technician", "administrator"])
-def test_who_may_not_see_conversations_sees_no_trial(trial: EvaluationTrial, role: str) -> None:
+def test_groups_without_conversations_see_no_trials(trial: EvaluationTrial, role: str) -> None:
     client = staff(role)
     assert client.get("/admin/evaluation/evaluationtrial/").status_code == 403
     assert client.get(f"/admin/evaluation/evaluation/{trial.evaluation_id}/change/").status_code == 403
