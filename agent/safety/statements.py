@@ -51,12 +51,12 @@ def about_a_subject(sentence: Sentence, hit: Span, *, anywhere: bool) -> bool:
 
 
 def state(sentence: Sentence, hit: Span) -> bool:
-    """A bodily state in the words of somebody who sees it: only a question that leads up to it takes it back."""
+    """Return whether a bodily state is stated: only a question that leads up to it, or a denial, takes it back."""
     return not about_a_subject(sentence, hit, anywhere=False) and not negated(sentence, hit)
 
 
 def condition(sentence: Sentence, hit: Span) -> bool:
-    """A symptom that leaflets name too: a question anywhere in the sentence takes it back, unless it is somebody's."""
+    """Return whether a symptom is stated. Leaflets name it too: a question anywhere takes it back, unless a person has it."""
     return not about_a_subject(sentence, hit, anywhere=True) and not negated(sentence, hit)
 
 
@@ -66,7 +66,7 @@ def past(sentence: Sentence) -> bool:
 
 
 def alive(sentence: Sentence, hit: Span) -> bool:
-    """A state of somebody: an app that does not respond or a box that collapsed needs no ambulance."""
+    """Return whether a person's state is stated: an app that does not respond needs no ambulance."""
     things = [end for _, end in sentence.spans("machine") if hit[0] - _THING_REACH <= end <= hit[1]]
     people = [end for _, end in sentence.spans("person") if end <= hit[1]]
     if things and max(things) > max(people, default=0):
@@ -75,12 +75,12 @@ def alive(sentence: Sentence, hit: Span) -> bool:
 
 
 def current(sentence: Sentence, hit: Span) -> bool:
-    """A condition that people also have had: it must not lie in the past."""
+    """Return whether a symptom is stated of the present: people also write of those they have had."""
     return condition(sentence, hit) and not past(sentence)
 
 
 def event(sentence: Sentence, hit: Span) -> bool:
-    """Something that was done: "if", a question that leads up to it, or "did not" takes it back."""
+    """Return whether something was done: "if", a question that leads up to it, or "did not" takes it back."""
     done = sentence.spans("took") | sentence.spans("swallowed") | sentence.spans("dosed")
     undone = any(
         end == start for _, end in sentence.spans("not") for start, _ in done if hit[0] <= start < hit[1]
@@ -89,7 +89,7 @@ def event(sentence: Sentence, hit: Span) -> bool:
 
 
 def stated(sentence: Sentence, hit: Span) -> bool:
-    """A wish or plan: it counts however it is wrapped, unless denied or asked about as a leaflet's subject."""
+    """Return whether a wish or plan is stated: it counts in any wording, unless denied or asked about as a subject."""
     if sentence.has("gripe") and not sentence.has("deadly_wish"):
         return False  # "I can't take it anymore, your site is so slow"
     return not negated(sentence, hit) and not (
@@ -98,4 +98,5 @@ def stated(sentence: Sentence, hit: Span) -> bool:
 
 
 def always(sentence: Sentence, hit: Span) -> bool:
+    """Return True: the words alone are enough."""
     return True

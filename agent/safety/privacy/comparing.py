@@ -1,4 +1,4 @@
-"""Personal values in the form in which they are compared, however they were written. Pure."""
+"""Bring personal values into the form in which they are compared, however they were written. Pure."""
 
 import re
 from datetime import date

@@ -1,7 +1,7 @@
-"""What looks personal in free text: contacts, dates of birth, numbers of people and documents, and codes. Pure.
+"""Find what looks personal in free text: contacts, dates of birth, numbers of people and documents, codes. Pure.
 
-It errs towards hiding: whatever is hidden from a language model's API is put back afterwards, so a number too many costs
-nothing, and one too few cannot be called back. Quantities, prices, hours, ordinary dates and store numbers stay, because
+When in doubt a value counts as personal: what is hidden from a language model's API is put back in the answer, but
+what was sent cannot be called back. Quantities, prices, hours, ordinary dates and store numbers stay, because
 the model needs them. Everything is read in the shadow of a text (`pharmacy_site.lib.shadow`).
 """
 
@@ -138,7 +138,7 @@ def personal_in(text: str, today: date) -> Iterator[Found]:
 
 
 def _in_digits(rest: "_Rest") -> Iterator[Found]:
-    """Codes, phones and numbers; most messages have no digit, and nothing of this."""
+    """Yield codes, phones and numbers of people and documents."""
     rest.set_aside(_ordinary_dates(rest.text))
     rest.set_aside(match.span() for match in _HOURS.finditer(rest.text))
     yield from rest.take((*match.span("number"), "CODE") for match in _CALLED_CODE.finditer(rest.text))
@@ -150,7 +150,7 @@ def _in_digits(rest: "_Rest") -> Iterator[Found]:
 
 
 class _Rest:
-    """The text that is still unexplained: what was taken is blotted out, at the same places."""
+    """The text without the values found so far: each is overwritten by line breaks, so that positions stay."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -179,7 +179,7 @@ def _emails(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Leave out the marks around an address and the Hebrew letters glued to it."""
+    """Return the span of an address without the marks around it and the Hebrew letters joined to it."""
     while end - start > 1 and not text[start].isalnum():
         start += 1
     glued = _GLUED_HEBREW.match(text, start, end)
@@ -192,7 +192,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
-    """Dates of birth: long past, of a message that speaks of birth, or in words."""
+    """Yield dates of birth: long past, in a message that speaks of birth, or in words."""
     spans = [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
     if _DIGIT.search(text):
         spans += _dates_in_digits(text, today)
@@ -236,7 +236,7 @@ def _ordinary_dates(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _numbers(text: str) -> Iterator[Found]:
-    """Long numbers as IDs (or phones, where the text speaks of one), and six digits that stand alone as codes."""
+    """Yield long numbers as IDs (or phones, where the text speaks of one), and six digits alone as codes."""
     says_phone, says_id = bool(_PHONE_WORD.search(text)), bool(_ID_WORD.search(text))
     kind = "PHONE" if says_phone and not says_id else "ID"
     taken: list[tuple[int, int]] = []
@@ -264,7 +264,7 @@ def _numbers(text: str) -> Iterator[Found]:
 
 
 def _is_spread_number(groups: list[str], named: bool) -> bool:
-    """Whether groups of digits with blanks between them are one number and not several."""
+    """Return whether groups of digits with blanks between them are one number and not several."""
     digits = "".join(groups)
     if len(digits) < 7 or max(map(len, groups)) == len(digits):
         return all(len(group) == 1 for group in groups) and len(groups) >= 6

@@ -1,7 +1,7 @@
-"""The personal values of a conversation and what stands for them in requests to a language model's API. Pure.
+"""Replace personal values by placeholders in requests to a language model's API, and put them back. Pure.
 
-Free text goes through `hide`, what our own tools returned through `hide_known`; each text once. What the model says, and
-the arguments of the calls it asks for, come back through `restore`.
+Free text goes through `hide`, results of our own tools through `hide_known`, each text once. The model's answer and
+the arguments of its calls go through `restore`.
 """
 
 import re
@@ -38,7 +38,7 @@ _BLANKS: Final = re.compile(r"[ \-.]{1,3}")
 
 
 class Placeholders:
-    """The personal values of one conversation and what stands for them outside the house."""
+    """The personal values of one conversation and their placeholders."""
 
     def __init__(self, known: Mapping[str, Sequence[str]] = {}) -> None:
         """`known` are the verified patient's own values by kind: names as PATIENT, DATE in ISO form, the others as on file."""
@@ -229,7 +229,7 @@ class Placeholders:
         return shadow.replaced(spans.found)
 
     def _may_name(self, shadow: Shadow) -> bool:
-        """Whether a text may hold a known name; of plain letters it is told by whether they hold a name's."""
+        """Return whether a text may hold a known name; one in plain letters must contain the first word of one."""
         if not shadow.original.isascii():
             return True
         letters = shadow.text.translate(_FOLDED_AWAY)
@@ -253,7 +253,7 @@ class Placeholders:
 
 
 class _Spans:
-    """What is to be replaced in a text: the first to claim a place has it."""
+    """The spans of a text to be replaced; a span that overlaps an earlier one is left out."""
 
     def __init__(self, shadow: Shadow) -> None:
         self.found: list[Found] = []
@@ -270,7 +270,7 @@ class _Spans:
                 self.found.append((start, end, name))
 
     def rest(self) -> str:
-        """The text with what was taken blotted out."""
+        """Return the text with the spans overwritten by line breaks."""
         return "".join("\n" if taken else char for char, taken in zip(self._text, self._taken, strict=True))
 
 
@@ -280,7 +280,7 @@ def _changed(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def _disarmed(text: str) -> str:
-    """A placeholder that somebody typed loses all brackets of its text, so that none can be put together of the rest."""
+    """Remove all brackets from a text in which somebody typed a placeholder, so that the rest cannot form one."""
     if not _BRACKET.search(text):
         return text
     shadow = Shadow(text)
@@ -290,7 +290,7 @@ def _disarmed(text: str) -> str:
 
 
 def _readings(text: str, token: Token) -> Iterator[tuple[int, str]]:
-    """A word, and what is left of it without Hebrew prefix letters, each with where it starts."""
+    """Yield a word, and what is left of it without Hebrew prefix letters, each with its start."""
     yield token.start, token.folded
     for cut in range(1, min(4, token.end - token.start - 1)):
         if text[token.start + cut - 1] not in "ושהבלכמ":
