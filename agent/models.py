@@ -122,6 +122,8 @@ class Run(models.Model):
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
 
+    UNFINISHED = (State.PENDING, State.RUNNING)
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(
         Conversation, models.CASCADE, related_name="runs", verbose_name=_("conversation")

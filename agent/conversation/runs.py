@@ -21,6 +21,7 @@ from django.utils.crypto import salted_hmac
 from agent.answers.render import Language, label, say
 from agent.conversation import events
 from agent.conversation.liveness import dead_forget, dead_names, own_name
+from agent.conversation.records import Progress
 from agent.conversation.spending import spent, spent_question
 from agent.inference.base import Account
 from agent.models import Confirmation, Conversation, Event, Run
@@ -34,7 +35,6 @@ from prescriptions.masking import masked
 from prescriptions.models import Handoff, Patient
 
 EARLIER_TURNS: Final = 12  # how far back a language model is told what was said
-_OPEN = (Run.State.PENDING, Run.State.RUNNING)
 
 
 class Unchanged(Enum):
@@ -172,7 +172,7 @@ def run_cancel(*, conversation_id: UUID, key: str | None = None) -> UUID | None:
     """Stops the run that is at work, or else the next one; returns which, or None when nothing was left to stop."""
     with transaction.atomic():
         events.conversation_locked(conversation_id, key)
-        open_runs = Run.objects.filter(conversation_id=conversation_id, state__in=_OPEN)
+        open_runs = Run.objects.filter(conversation_id=conversation_id, state__in=Run.UNFINISHED)
         # "running" sorts behind "pending".
         run = open_runs.order_by("-state", "input_seq", "created_at").first()
         if run is None or not _end(run, Run.State.CANCELLED):
@@ -310,7 +310,7 @@ def _begun(rows: Sequence[tuple[Any, ...]]) -> Run | None:
     return _RUN.instance(rows[0]) if rows else None
 
 
-def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
+def run_keep(run: Run, progress: Progress | None) -> bool:
     """Extends the lease and writes down the progress; False when the run is no longer this process's."""
     changes: dict[str, Any] = {"lease_until": timezone.now() + timedelta(seconds=settings.CHAT_LEASE)}
     if progress is not None:
@@ -318,9 +318,9 @@ def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
     return bool(_as_seen(run).update(**changes))
 
 
-def progress_of(run_id: str) -> dict[str, Any]:
-    """What a run at work shows so far, as its process wrote it down last; empty when it is over."""
-    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or {}
+def progress_of(run_id: str) -> Progress | None:
+    """What a run at work shows so far, as its process wrote it down last; None when it is over."""
+    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or None
 
 
 def run_release(run: Run) -> None:
