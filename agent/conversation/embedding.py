@@ -20,7 +20,7 @@ from agent.conversation import events
 from agent.conversation.events import secret_hash
 from agent.conversation.runs import RateLimited, address_key
 from agent.models import ChatSite, Conversation, Run, Ticket
-from pharmacy_site.lib.counters import minute_admits
+from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
 
 TICKET_SECONDS: Final = 30
@@ -210,7 +210,7 @@ def tickets_purge() -> int:
 
 
 def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversation | None = None) -> str:
-    if not minute_admits(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
+    if not use_admitted(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
         raise TicketsLimited(60)
     ticket = secrets.token_urlsafe(32)
     Ticket.objects.create(

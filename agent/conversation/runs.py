@@ -25,7 +25,7 @@ from agent.conversation.records import Progress
 from agent.conversation.spending import spent, spent_question
 from agent.inference.base import Account
 from agent.models import Confirmation, Conversation, Event, Run
-from pharmacy_site.lib.counters import minute_admits
+from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.rows import Columns, Question, asked, changed_together, stored
 from pharmacy_site.lib.text import clean, language_of
@@ -142,7 +142,7 @@ def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | No
     Raises RateLimited and ConversationGone.
     """
     # Each try takes the audit log's head, which the whole house waits for.
-    if not minute_admits(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
+    if not use_admitted(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
         raise RateLimited(60)
     tried = _code_try(conversation_id, code, address)
     _code_taken(conversation_id, key, tried)

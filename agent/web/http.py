@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import IO, Any, Final, TypeVar
 
-from django.utils.translation.trans_real import parse_accept_lang_header
+from django.utils.translation import get_language_from_request
 from pydantic import BaseModel, ValidationError
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.negotiation import BaseContentNegotiation
@@ -96,13 +96,8 @@ class JsonView(APIView):
 
 
 def accepted_language(request: Request) -> Language:
-    """Return Hebrew if the client prefers it to English, else English."""
-    for code, _quality in parse_accept_lang_header(request.headers.get("Accept-Language", "")[:200]):
-        if code.split("-")[0] in {"he", "iw"}:
-            return "he"
-        if code.split("-")[0] in {"en", "*"}:
-            return "en"
-    return "en"
+    """Return Hebrew if the client prefers it to English (Accept-Language), else English."""
+    return "he" if get_language_from_request(request) == "he" else "en"
 
 
 def parsed(model: type[Query], request: Request) -> Query:
