@@ -17,8 +17,10 @@ from agent.conversation.liveness import own_name
 
 log = logging.getLogger(__name__)
 PULSE_SECONDS: Final = 2.0
-TIMEOUT: Final = 1.0  # a Redis that hangs is as good as none
-MAX_UNSENT: Final = 1_000  # conversations with unsent news; what is beyond it others find by polling
+# A Redis that hangs is as good as none.
+TIMEOUT: Final = 1.0
+# Conversations with unsent news; what is beyond it others find by polling.
+MAX_UNSENT: Final = 1_000
 
 
 class News(TypedDict):

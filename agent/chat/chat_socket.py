@@ -19,21 +19,26 @@ from agent.conversation.records import NumberedEvent, Progress
 from agent.threads import run_urgent
 
 log = logging.getLogger(__name__)
-LAST_MESSAGES_SECONDS: Final = 2  # how long a socket that closes waits for its client to read
+# How long a socket that closes waits for its client to read what is queued.
+LAST_MESSAGES_SECONDS: Final = 2
 _NO_RUN: Final = "no run"
 
 
 class ChatSocket(AsyncWebsocketConsumer):
     """What `agent/chat/hub.py` talks to: numbered events are read from the log, ephemeral messages are handed in."""
 
-    channel_layer_alias = "none"  # the hub subscribes for all sockets of the process
+    # The hub subscribes for all sockets of the process.
+    channel_layer_alias = "none"
 
     conversation_id: UUID
-    key = ""  # the hash of the conversation's secret; empty before hello
-    ready = False  # hello was answered, other messages may follow
+    # The hash of the conversation's secret; empty before hello.
+    key = ""
+    # Hello was answered, other messages may follow.
+    ready = False
     sent_seq = 0
     leaving = False
-    stuck = False  # its client does not read
+    # The client does not read.
+    stuck = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -43,9 +48,11 @@ class ChatSocket(AsyncWebsocketConsumer):
         self._reading: asyncio.Task[None] | None = None
         self._filling: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._unread = False  # the log has events that were not read yet
+        # The log has events that were not read yet.
+        self._unread = False
         self._held: list[EphemeralMessage] = []
-        self._shown: tuple[str, int] = ("", 0)  # a run, and how much of its text the client has
+        # A run, and how many characters of its answer the client has.
+        self._shown: tuple[str, int] = ("", 0)
         self._ended_run = self._hidden_run = _NO_RUN
 
     def stop(self) -> None:

@@ -27,7 +27,8 @@ from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
 BEFORE_HELLO: Final = ("hello", "ping")
-_open: Counter[str] = Counter()  # open sockets per address, of this process
+# Open sockets per address, of this process.
+_open: Counter[str] = Counter()
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ class ChatConsumer(ChatSocket):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         self.received_at = time.monotonic()
         if self.stuck:
-            # The close frame cannot be delivered: drop the connection.
+            # The close code cannot be delivered: drop the connection.
             await self.disconnect(TIMED_OUT)
             raise StopConsumer
         if self.leaving:
@@ -141,8 +142,8 @@ class ChatConsumer(ChatSocket):
             secret=message.conversation,
         )
         conversation, hub = entrance.conversation, self.process.hub
-        if entrance.left:
-            hub.revoke(entrance.left, {"type": "conversation.moved"})
+        if entrance.revoked_key:
+            hub.revoke(entrance.revoked_key, {"type": "conversation.moved"})
         self.language = message.lang or conversation.language
         self.conversation_id, self.key = conversation.pk, conversation.secret_hash
         # Before the log is read, or an event in between is missed.

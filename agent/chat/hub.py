@@ -26,9 +26,12 @@ POLL_SECONDS_DISCONNECTED: Final = 1.0
 class Socket(Protocol):
     """An open socket as the hub sees it."""
 
-    key: str  # the hash of the conversation's secret
-    sent_seq: int  # the number of the last event it was sent
-    received_at: float  # when its client last sent anything (monotonic seconds)
+    # The hash of the conversation's secret.
+    key: str
+    # The number of the last event it was sent.
+    sent_seq: int
+    # When its client last sent anything (monotonic seconds).
+    received_at: float
 
     def log_grown(self) -> None:
         """Read the events that were not sent yet."""

@@ -20,7 +20,8 @@ from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
 CHORES_SECONDS: Final = 3_600
-LAST_MESSAGES_SECONDS: Final = 5.0  # for the last answers to go out when the process ends
+# How long an ending process waits for the last answers to go out.
+LAST_MESSAGES_SECONDS: Final = 5.0
 
 
 class Process:

@@ -18,7 +18,8 @@ class RunProgress:
     attempt: int
     calls: list[ToolCall] = field(default_factory=list)
     text: str = ""
-    changed: bool = False  # since it was last stored
+    # Something was shown since it was last stored.
+    changed: bool = False
 
     def begin(self) -> None:
         """Start the attempt; clients discard what an earlier one showed."""

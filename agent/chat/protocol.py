@@ -23,7 +23,8 @@ from pydantic_core import PydanticCustomError
 from agent.conversation.records import NumberedEvent
 
 MAX_DEPTH: Final = 20
-MAX_CODE: Final = 20  # characters
+# Characters of a code (or a date of birth).
+MAX_CODE: Final = 20
 
 # -- Why a socket is closed. A client connects again after RESTART and TIMED_OUT. ------------------------------
 RESTART: Final = 1012
@@ -68,7 +69,8 @@ def _whole(number: object) -> object:
     return number
 
 
-Id = Annotated[UUID, Field(strict=False)]  # strict, it would have to be a UUID object
+# Not strict, which would demand a UUID object.
+Id = Annotated[UUID, Field(strict=False)]
 Count = Annotated[int, Field(ge=0, lt=2**31)]
 Secret = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[\x01-\x7f]*$")]
 Text = Annotated[

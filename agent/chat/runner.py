@@ -22,9 +22,11 @@ from agent.threads import run_background, run_db
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
-STORE_SECONDS: Final = 0.3  # progress is stored at most this often; a quicker answer needs none
+# Progress is stored at most this often; a quicker answer needs none.
+STORE_SECONDS: Final = 0.3
 BEAT_SECONDS: Final = 5.0
-GIVE_BACK_SECONDS: Final = 5.0  # an ending process waits no longer for its database: leases end by themselves
+# An ending process waits no longer for its database: leases end by themselves.
+GIVE_BACK_SECONDS: Final = 5.0
 
 Answer = Callable[[Run, RunProgress], Awaitable[None]]
 
@@ -34,10 +36,13 @@ class Runner:
 
     def __init__(self, hub: Hub, answer: Answer) -> None:
         self._hub, self._answer = hub, answer
-        self._tasks: dict[UUID, asyncio.Task[None]] = {}  # by conversation
-        self._woken: set[UUID] = set()  # conversations that may have a run waiting
-        self._current: dict[UUID, asyncio.Task[None]] = {}  # by run
-        self._progress: dict[UUID, RunProgress] = {}  # by conversation
+        # By conversation, as is _progress.
+        self._tasks: dict[UUID, asyncio.Task[None]] = {}
+        # Conversations that may have a run waiting.
+        self._woken: set[UUID] = set()
+        # By run.
+        self._current: dict[UUID, asyncio.Task[None]] = {}
+        self._progress: dict[UUID, RunProgress] = {}
         self._ending = False
         self._sweeping = asyncio.create_task(self._sweep())
 
@@ -62,7 +67,8 @@ class Runner:
         """Begin nothing new and finish the runs at work; what takes longer goes to another process."""
         self._ending = True
         self._sweeping.cancel()
-        tasks = list(self._tasks.values())  # also those that are just claiming
+        # Also those that are just claiming a run.
+        tasks = list(self._tasks.values())
         if tasks:
             await asyncio.wait(tasks, timeout=seconds)
             for task in self._current.values():

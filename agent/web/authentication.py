@@ -16,7 +16,8 @@ from rest_framework.throttling import SimpleRateThrottle
 from agent.models import ApiKey
 from pharmacy_site.lib.counters import use_admitted
 
-if TYPE_CHECKING:  # REST framework's views import this module
+# REST framework's views import this module.
+if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
