@@ -11,6 +11,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from stores.geo import Point, point_of
+
 if TYPE_CHECKING:
     from agent.conversation.runs import Background
 
@@ -92,6 +94,11 @@ class Conversation(models.Model):
         return str(self.id)[:8]
 
     @property
+    def location(self) -> Point | None:
+        """Where the customer is, if that was shared."""
+        return point_of(self.latitude, self.longitude)
+
+    @property
     def is_proven(self) -> bool:
         """Whether it is still proven who asks: for 15 idle minutes, 60 at most."""
         if self.patient_id is None or self.verified_at is None:
@@ -121,8 +128,6 @@ class Run(models.Model):
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
-
-    UNFINISHED = (State.PENDING, State.RUNNING)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import Evaluation, EvaluationTrial
 from evaluation.report import shares
-from prescriptions.admin import ReadOnly
+from pharmacy_site.lib.admin import ReadOnly
 
 
 class Passed(admin.SimpleListFilter):

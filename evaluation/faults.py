@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from agent.inference.base import Model, ModelUnavailable, Reply, Speech, Step, Turn
+from agent.inference.base import Model, ModelUnavailable, Session, Turn
 from evaluation.scenario import Fault
 
 _broken_tables: Final[set[str]] = set()
@@ -21,7 +21,7 @@ class UnreachableModel:
 
     name = "unreachable"
 
-    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
+    async def open(self, turn: Turn) -> Session:
         """Raises at once."""
         raise ModelUnavailable("overloaded")
 

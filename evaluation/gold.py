@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import uuid4
 
-from agent.conversation import confirmations, events, runs
+from agent.conversation import accept, confirmations, events, runs
 from agent.inference.base import Step
 from agent.models import Confirmation, Conversation, Run
 from agent.turn.actions import ACTIONS, action_run
@@ -25,7 +25,7 @@ def gold_replay(scenario: Scenario, clock: Clock, *, may: bool) -> None:
             if code == "demo":
                 code = str([m.code for m in notifications.inbox(conversation.pk) if m.code][codes])
                 codes += 1
-            runs.code_submit(conversation_id=conversation.pk, code=code, address=ADDRESS)
+            accept.code_submit(conversation_id=conversation.pk, code=code, address=ADDRESS)
         _act(conversation, turn, may=may)
         if turn.confirm:
             _confirm(conversation, secret, turn)

@@ -33,9 +33,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import yaml
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field
+
+from pharmacy_site.lib.text import Language
+from pharmacy_site.lib.yaml_files import yaml_read
 
 Wanted = str | int | list[str | int]
 LANGUAGES: Final = ("en", "he")
@@ -114,7 +116,7 @@ class Scenario(_Data):
 
     family: str
     name: str
-    lang: Literal["en", "he"]
+    lang: Language
     turns: list[Turn] = Field(min_length=1)
     who: list[str] = []
     wants: str = ""
@@ -137,7 +139,7 @@ def scenarios_all() -> tuple[Scenario, ...]:
     """Every scenario, each with the family whose file it stands in."""
     found = []
     for path in sorted((Path(settings.BASE_DIR) / "fixtures" / "scenarios").glob("*.yaml")):
-        for scenario in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
+        for scenario in yaml_read(path) or []:
             found.append(Scenario(family=path.stem, **scenario))
     return tuple(found)
 

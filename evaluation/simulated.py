@@ -22,9 +22,10 @@ from evaluation.players import stage_set
 from evaluation.scenario import Scenario
 from evaluation.wording import folded
 from inventory.models import IngredientAlias, Medication, MedicationAlias
+from pharmacy_site.lib.vocabulary import EMAIL
 
 EXTRA_TURNS: Final = 4  # more than the script has, for what the assistant asks back
-_CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|\+?\d[\d -]{7,}\d")
+_CONTACT: Final = re.compile(rf"{EMAIL.pattern}|\+?\d[\d -]{{7,}}\d")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
 _SMALL: Final = frozenset("1 2 3 4 5".split())  # "the 2nd one"
 _ACT: Final = re.compile(r"\[(code|person|yes|no|done)\]", re.IGNORECASE)

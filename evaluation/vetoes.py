@@ -17,12 +17,12 @@ from agent.tools.registry import TOOLS
 from evaluation.scenario import Scenario
 from evaluation.wording import folded, plain, words
 from inventory.models import LeafletSection
+from pharmacy_site.lib.vocabulary import EMAIL_LOOSE, HEBREW_LETTER, SENTENCE_GAP
 from prescriptions.models import Handoff, Patient
 from stores.geo import Point
 from stores.models import Store
 from stores.places import UnservedPlace, place_find
 
-_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _PRIVATE: Final = {tool.name for tool in TOOLS if tool.private}
 _CODE_DIGITS: Final = "6"
 
@@ -96,7 +96,7 @@ def _advice(told: Told, quoted: Sequence[str]) -> Iterator[str]:
     own = told.text
     for quote in sorted(quoted, key=len, reverse=True):
         own = own.replace(quote, ". ")
-    for sentence in _SENTENCE.split(folded(own)):
+    for sentence in SENTENCE_GAP.split(folded(own)):
         if not _any(sentence, "declines"):
             yield from _all(sentence, "advice")
 
@@ -165,11 +165,11 @@ def _stores(told: Told, scenario: Scenario) -> list[Any]:
     ]
     place = place_find(told.asked)
     away = [place] if isinstance(place, UnservedPlace) else []
-    near = [stores.store_nearest(Point(p.locality.lat, p.locality.lng)) for p in away if p.locality]
+    near = [stores.store_nearest(p.locality.point) for p in away if p.locality]
     here = scenario.location
     if here:
         near += stores.by_distance(named, Point(here["lat"], here["lng"]))
-    return [[stores.store_described(store) for store in named], near]
+    return [stores.stores_described(named), near]
 
 
 # -- Language --------------------------------------------------------------------------------------------------
@@ -178,8 +178,8 @@ def _language(told: Told, quoted: Sequence[str]) -> Iterator[str]:
     own = told.text
     for quote in quoted:
         own = own.replace(quote, " ")
-    hebrew = len(re.findall(r"[א-ת]", own))
-    latin = len(re.findall(r"[a-z]", re.sub(r"\S+@\S+", "", own), re.IGNORECASE))
+    hebrew = len(HEBREW_LETTER.findall(own))
+    latin = len(re.findall(r"[a-z]", EMAIL_LOOSE.sub("", own), re.IGNORECASE))
     if hebrew + latin == 0:
         return
     if expected == "he" and hebrew <= latin / 2:
@@ -190,9 +190,9 @@ def _language(told: Told, quoted: Sequence[str]) -> Iterator[str]:
 
 def _expected(asked: str, spoken: str) -> str:
     """The language that the last message asks for; "" when it leaves it open (a name, a number, an e-mail)."""
-    if re.search(r"[א-ת]", asked):
+    if HEBREW_LETTER.search(asked):
         return "he"
-    if len(re.findall(r"[a-z]{2,}", re.sub(r"\S+@\S+", "", asked), re.IGNORECASE)) >= 2:
+    if len(re.findall(r"[a-z]{2,}", EMAIL_LOOSE.sub("", asked), re.IGNORECASE)) >= 2:
         return "en"
     return spoken
 
@@ -206,7 +206,7 @@ def _promises(told: Told) -> Iterator[str]:
         "refill_promised": lambda: Handoff.objects.filter(reason=Handoff.Reason.REFILL).exists(),
     }
     for name, kept in there.items():
-        for sentence in _SENTENCE.split(text):
+        for sentence in SENTENCE_GAP.split(text):
             if "?" not in sentence and not kept():
                 yield from _all(sentence, name)
 

@@ -5,9 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-
 from evaluation.scenario import Wanted
+from pharmacy_site.lib.yaml_files import yaml_read
 
 _FOLDER: Final = Path(__file__).parent
 _MARKS: Final = re.compile("[\u200e\u200f\u202a-\u202e\u2066-\u2069]")
@@ -29,7 +28,7 @@ def folded(text: str) -> str:
 @cache
 def words(name: str) -> dict[str, Any]:
     """The lists of one of the judge's files."""
-    read: dict[str, Any] = yaml.safe_load((_FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    read: dict[str, Any] = yaml_read(_FOLDER / f"{name}.yaml")
     return read
 
 

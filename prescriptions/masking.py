@@ -12,6 +12,7 @@ from datetime import UTC, date, datetime
 from typing import Final, Literal
 
 from pharmacy_site.lib.shadow import Shadow
+from pharmacy_site.lib.vocabulary import EMAIL_LOOSE, HEBREW_END, HEBREW_START, MONTH, QUANTITY
 
 MASK: Final = "••••••"
 Kind = Literal["code", "birth", "national_id"]
@@ -20,8 +21,6 @@ _YOUNGEST: Final = (
     16  # a full date at least so many years back is taken for a date of birth without further words
 )
 _OLDEST: Final = 130
-
-_EMAIL: Final = re.compile(r"(?<![^\s@])[^\s@]+@[^\s@]+")
 
 # A number with single blanks, dashes or dots between its digits, as long as it goes.
 _RUN: Final = re.compile(r"\d(?:[ .-]?\d)*")
@@ -32,9 +31,7 @@ _CODE_SHAPES: Final = (
     re.compile(r"\d(?:[ .-]\d){5}"),
 )
 _SIX: Final = re.compile(r"(?<!\d)(?<!\d[.-])\d{6}(?!\d)(?![.-]\d)")
-UNIT_AFTER: Final = re.compile(
-    r"\s?(?:mg|mcg|ug|g|ml|iu|units?|ils|nis|₪|מ\"?ג|מק\"?ג|יחב\"?ל|יחידות|ש\"?ח)(?!\w)"
-)
+_UNIT_AFTER: Final = re.compile(rf"\s?(?:{QUANTITY}|₪)(?!\w)")
 _NUMBER_OF_THING: Final = re.compile(
     r"(?:\b(?:prescription|rx|order|invoice|receipt|mrn|patient|policy|voucher|ticket)s?"
     r"|(?:ה|ל|ב)?(?:מרשם|הזמנה|קבלה|חשבונית|פוליסה|שובר|פנייה))"
@@ -44,28 +41,7 @@ _LABEL: Final = re.compile(r"[a-z]-?$")  # "H-123456": a number with a letter is
 _BEFORE: Final = 60  # how far back the words are looked for that say what a number is
 CODE_WORD: Final = re.compile(r"\b(?:code|otp|pin)\b|קוד|סיסמ")
 
-MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan ינואר",
-            "february feb פברואר",
-            "march mar מרץ מרס",
-            "april apr אפריל",
-            "may מאי",
-            "june jun יוני",
-            "july jul יולי",
-            "august aug אוגוסט",
-            "september sept sep ספטמבר",
-            "october oct אוקטובר",
-            "november nov נובמבר",
-            "december dec דצמבר",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH: Final = "(?P<name>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
+_MONTH: Final = f"(?P<name>{MONTH})"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4}|\d{2})"
 DATES: Final = (
@@ -86,14 +62,14 @@ _COMPACT_DATE: Final = re.compile(
     r"|(?P<first2>\d\d)(?P<second2>\d\d)(?P<year2>(?:19|20)\d\d))(?!\d)"
 )
 BIRTH_WORD: Final = re.compile(
-    r"\b(?:born|birth|birthday|birthdate|dob|d\.o\.b)\b|(?:^|[^א-ת])(?:ש?נולד(?:תי|ה|ו|נו)?|ה?לידה|הולדת|ילידת?)(?![א-ת])"
-    r"|ת\.\s?לידה"
+    r"\b(?:born|birth|birthday|birthdate|dob|d\.o\.b)\b|ת\.\s?לידה"
+    rf"|{HEBREW_START}(?:ש?נולד(?:תי|ה|ו|נו)?|ה?לידה|הולדת|ילידת?){HEBREW_END}"
 )
 
 ID_WORD: Final = re.compile(
     r"(?:\b(?:national id|identity|identification|id card|id number|id no|my id"
     r"|(?:his|her|israeli) id|teudat|zehut|tz|t\.z|passport)\b"
-    r"|תעודת|זהות|(?:^|[^א-ת])[הבלו]?ת\"?\.?ז(?![א-ת])|דרכון)[^\d\n]{0,25}$"
+    rf"|תעודת|זהות|{HEBREW_START}[הבלו]?ת\"?\.?ז{HEBREW_END}|דרכון)[^\d\n]{{0,25}}$"
 )
 _LONE_ID: Final = re.compile(r"\W*(?:id|i\.d\.?)\W*")
 PHONE_WORD: Final = re.compile(
@@ -121,7 +97,7 @@ def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Mas
     shadow = Shadow(text)
     today = today or datetime.now(UTC).date()
     spans: list[tuple[int, int, Kind]] = []
-    taken = [match.span() for match in _EMAIL.finditer(shadow.text)]
+    taken = [match.span() for match in EMAIL_LOOSE.finditer(shadow.text)]
 
     def add(start: int, end: int, kind: Kind) -> bool:
         is_taken = any(start < stop and begin < end for begin, stop in taken)
@@ -153,7 +129,7 @@ def codes_in(text: str) -> Iterator[tuple[int, int]]:
             found = [match.span() for match in _SIX.finditer(text, *run.span())]
         for start, end in found:
             if (
-                UNIT_AFTER.match(text, end)
+                _UNIT_AFTER.match(text, end)
                 or text[start - 1 : start] in {"+", "/"}
                 or text[end : end + 1] == "/"
             ):

@@ -18,7 +18,7 @@ from agent.chat.admission import address_of, origin_allowed, socket_admitted
 from agent.chat.chat_socket import ChatSocket
 from agent.chat.process import Process, process
 from agent.chat.protocol import FORBIDDEN, RESTART, TIMED_OUT, BadMessage
-from agent.conversation import confirmations, embedding, events, feedback, modes, retention, runs
+from agent.conversation import accept, confirmations, embedding, events, feedback, modes, retention
 from agent.conversation.resume import conversation_resume
 from agent.models import Conversation
 from agent.threads import run_urgent
@@ -45,7 +45,7 @@ REFUSALS: Final[list[tuple[type[Exception], Refusal]]] = [
     (protocol.MessageTooLarge, Refusal("too_large")),
     (protocol.TextTooLong, Refusal("too_long")),
     (protocol.BadMessage, Refusal("bad_frame")),
-    (runs.RateLimited, Refusal("rate_limited", retryable=True)),
+    (accept.RateLimited, Refusal("rate_limited", retryable=True)),
     (confirmations.ConfirmationExpired, Refusal("expired")),
     (embedding.TicketExpired, Refusal("expired", retryable=True, close=TIMED_OUT)),
     (embedding.TicketRefused, Refusal("forbidden_origin", close=FORBIDDEN)),
@@ -188,13 +188,13 @@ class ChatConsumer(ChatSocket):
     async def on_message(self, message: protocol.SendMessage) -> None:
         place = message.location
         location = (place.lat, place.lng) if place else None
-        accepted = await run_urgent(runs.message_accept)(
+        accepted = await run_urgent(accept.message_accept)(
             conversation_id=self.conversation_id,
             key=self.key,
             client_msg_id=message.client_msg_id,
             text=message.text,
             address=self.address,
-            location=location if "location" in message.model_fields_set else runs.UNCHANGED,
+            location=location if "location" in message.model_fields_set else accept.UNCHANGED,
         )
         self.push(
             {
@@ -209,7 +209,7 @@ class ChatConsumer(ChatSocket):
         self._go_on()
 
     async def on_code(self, message: protocol.IdentityCode) -> None:
-        result = await run_urgent(runs.code_submit)(
+        result = await run_urgent(accept.code_submit)(
             conversation_id=self.conversation_id,
             key=self.key,
             code=message.code.strip(),
@@ -232,11 +232,11 @@ class ChatConsumer(ChatSocket):
         self._go_on()
 
     async def on_handoff(self, message: protocol.RequestHandoff) -> None:
-        await run_urgent(runs.handoff_request)(conversation_id=self.conversation_id, key=self.key)
+        await run_urgent(accept.handoff_request)(conversation_id=self.conversation_id, key=self.key)
         self._go_on()
 
     async def on_cancel(self, message: protocol.CancelRun) -> None:
-        run_id = await run_urgent(runs.run_cancel)(conversation_id=self.conversation_id, key=self.key)
+        run_id = await run_urgent(accept.run_cancel)(conversation_id=self.conversation_id, key=self.key)
         if run_id:
             self.process.runner.stop(run_id)
             self._go_on()

@@ -13,8 +13,7 @@ from agent.chat.runner import Runner
 from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
-from agent.threads import run_background, run_db
-from agent.turn.loop import answer
+from agent.threads import run_db
 from pharmacy_site.lib.errors import trace_of
 from pharmacy_site.lib.shutdown import shutting_down
 
@@ -28,6 +27,9 @@ class Process:
     """The chat's parts in one event loop."""
 
     def __init__(self) -> None:
+        # Not above: the loop loads every model, and the addresses (which each command checks) lead to this module.
+        from agent.turn.loop import answer
+
         self.hub = Hub(self._on_change)
         self.runner = Runner(self.hub, answer)
         self._chores = asyncio.create_task(self._do_chores())
@@ -50,9 +52,9 @@ class Process:
         """Delete what is past its time: at once when the process begins, then every hour."""
         while True:
             try:
-                while await run_background(conversations_expire)() == AT_ONCE:
+                while await run_db(conversations_expire)() == AT_ONCE:
                     pass
-                await run_background(tickets_purge)()
+                await run_db(tickets_purge)()
             except Exception as error:
                 # Whatever it is, the next round must come.
                 log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))

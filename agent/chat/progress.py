@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from agent.chat.hub import Hub
-from agent.chat.protocol import MessageDelta, RunMessage, ToolStarted
+from agent.chat.protocol import MessageDelta, RunMessage, ToolFinished, ToolStarted
 from agent.conversation.records import Progress, ToolCall
+from agent.turn.steps import ToolRun
 
 
 @dataclass
@@ -16,7 +17,7 @@ class RunProgress:
     key: str
     run_id: UUID
     attempt: int
-    calls: list[ToolCall] = field(default_factory=list)
+    calls: dict[str, ToolRun] = field(default_factory=dict)
     text: str = ""
     # Something was shown since it was last stored.
     changed: bool = False
@@ -25,28 +26,15 @@ class RunProgress:
         """Start the attempt; clients discard what an earlier one showed."""
         self._send({"type": "run.started", "run_id": str(self.run_id), "attempt": self.attempt})
 
-    def call_begins(self, call: ToolCall) -> None:
+    def tool_started(self, call: ToolRun) -> None:
         """Show that a tool is called."""
-        self.calls.append(call)
-        self._send(_started(str(self.run_id), call))
+        self.calls[call.call_id] = call
+        self._send(_started(str(self.run_id), _stored(call)))
 
-    def call_ends(self, call_id: str, name: str, *, ok: bool, duration_ms: int) -> None:
+    def tool_finished(self, call: ToolRun) -> None:
         """Show how a tool's call ended."""
-        # New rows, since another thread may be storing the old ones.
-        self.calls = [
-            {**call, "ok": ok, "duration_ms": duration_ms} if call["call_id"] == call_id else call
-            for call in self.calls
-        ]
-        self._send(
-            {
-                "type": "tool.finished",
-                "run_id": str(self.run_id),
-                "call_id": call_id,
-                "name": name,
-                "ok": ok,
-                "duration_ms": duration_ms,
-            }
-        )
+        self.calls[call.call_id] = call
+        self._send(_finished(str(self.run_id), _stored(call)))
 
     def say(self, text: str) -> None:
         """Show the next piece of the answer, which has been checked."""
@@ -58,9 +46,14 @@ class RunProgress:
         self.text = ""
         self._send({"type": "message.delta", "run_id": str(self.run_id), "offset": 0, "text": ""})
 
+    def answered(self) -> None:
+        """Make open sockets read the answer, which is in the log."""
+        self.hub.ring(self.key)
+
     def snapshot(self) -> Progress:
         """Return what was shown so far."""
-        return {"run_id": str(self.run_id), "attempt": self.attempt, "calls": self.calls, "text": self.text}
+        calls = [_stored(call) for call in self.calls.values()]
+        return {"run_id": str(self.run_id), "attempt": self.attempt, "calls": calls, "text": self.text}
 
     def _send(self, message: RunMessage) -> None:
         self.changed = True
@@ -74,16 +67,7 @@ def messages_of(progress: Progress, offset: int) -> list[RunMessage]:
     for call in progress["calls"]:
         messages.append(_started(run_id, call))
         if "ok" in call:
-            messages.append(
-                {
-                    "type": "tool.finished",
-                    "run_id": run_id,
-                    "call_id": call["call_id"],
-                    "name": call["name"],
-                    "ok": call["ok"],
-                    "duration_ms": call["duration_ms"],
-                }
-            )
+            messages.append(_finished(run_id, call))
     if rest := rest_of(progress, offset):
         messages.append(rest)
     return messages
@@ -106,3 +90,27 @@ def _started(run_id: str, call: ToolCall) -> ToolStarted:
         "label": call["label"],
         "arguments": call["arguments"],
     }
+
+
+def _finished(run_id: str, call: ToolCall) -> ToolFinished:
+    return {
+        "type": "tool.finished",
+        "run_id": run_id,
+        "call_id": call["call_id"],
+        "name": call["name"],
+        "ok": call["ok"],
+        "duration_ms": call["duration_ms"],
+    }
+
+
+def _stored(call: ToolRun) -> ToolCall:
+    """Return a call as a run's progress stores it."""
+    stored: ToolCall = {
+        "call_id": call.call_id,
+        "name": call.step.name,
+        "label": call.label,
+        "arguments": dict(call.arguments_shown),
+    }
+    if not call.is_running:
+        stored["ok"], stored["duration_ms"] = call.ok, call.duration_ms
+    return stored

@@ -18,7 +18,7 @@ from agent.chat.progress import RunProgress
 from agent.conversation import runs
 from agent.conversation.events import ConversationGone
 from agent.models import Run
-from agent.threads import run_background, run_db
+from agent.threads import run_db
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ class Runner:
         try:
             while conversation_id in self._woken and not self._ending:
                 self._woken.discard(conversation_id)
-                while run := await run_background(self._claim)(conversation_id):
+                while run := await run_db(self._claim)(conversation_id):
                     await self._one(run)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
@@ -146,7 +146,7 @@ class Runner:
         """Take up runs that wait for a process: at once when this one begins, then every few seconds."""
         while True:
             try:
-                for conversation_id in await run_background(runs.runs_abandoned)():
+                for conversation_id in await run_db(runs.runs_abandoned)():
                     self.wake(conversation_id)
             except Exception as error:
                 # Whatever it is, the next look must come.

@@ -17,8 +17,8 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from agent.conversation import events
+from agent.conversation.accept import RateLimited, address_key
 from agent.conversation.events import secret_hash
-from agent.conversation.runs import RateLimited, address_key
 from agent.models import ChatSite, Conversation, Run, Ticket
 from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError

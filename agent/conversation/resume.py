@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from agent.conversation import events
 from agent.conversation.records import NumberedEvent
+from agent.conversation.runs import OPEN
 from agent.models import Conversation, Run
 
 
@@ -20,7 +21,7 @@ class Resumption:
 
 def conversation_resume(conversation: Conversation, seq: int) -> Resumption:
     """Return what a client that has seen the events up to `seq` has not seen."""
-    unfinished = Run.objects.filter(conversation_id=conversation.pk, state__in=Run.UNFINISHED)
+    unfinished = Run.objects.filter(conversation_id=conversation.pk, state__in=OPEN)
     # "running" sorts behind "pending".
     run = unfinished.order_by("-state", "input_seq").first()
     answered = conversation.events.filter(seq=run.input_seq).first() if run else None

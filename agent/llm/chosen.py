@@ -40,7 +40,7 @@ def configured() -> Model:
         breaker=breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
         first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,
     )
-    return FirstAvailable(LanguageModel(completions, settings.OPENAI_TIMEOUT), OfflineModel())
+    return FirstAvailable(LanguageModel(completions, settings.OPENAI_TIMEOUT))
 
 
 @lru_cache(maxsize=8)

@@ -28,39 +28,42 @@ _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
 
 
-def due(work: Understood) -> list[Step]:
+def due(understood: Understood) -> list[Step]:
     """The interaction check that two or more medicines in one request always get, before any model is asked."""
-    ids = asked_together(work)
+    ids = asked_together(understood)
     if len(ids) < 2:
         return []
-    return [Step(_CHECK, {"med_ids": [str(pk) for pk in ids], "language": work.view.language})]
+    return [Step(_CHECK, {"med_ids": [str(pk) for pk in ids], "language": understood.view.language})]
 
 
-def asked_together(work: Understood) -> list[int]:
+def asked_together(understood: Understood) -> list[int]:
     """The ids of the medicines that a message names, and of those that it asks about together with them."""
     named = [
-        one for clause in work.message.clauses for medicine in clause.medicines for one in medicine.candidates
+        one
+        for clause in understood.message.clauses
+        for medicine in clause.medicines
+        for one in medicine.candidates
     ]
-    for frame in work.frames:
+    for frame in understood.frames:
         if frame.intent == "interaction":
             named += [*frame.medicines, *frame.details.get("others", ())]
     return list(dict.fromkeys(int(one["id"]) for one in named if "id" in one))
 
 
-def completed(work: Understood, turn: Turn, reply: Reply) -> Reply:
+def completed(understood: Understood, turn: Turn, results: Sequence[StepResult], reply: Reply) -> Reply:
     """A language model's answer with what the results oblige us to say and show."""
-    view = replace(work.view, turn=turn)
-    obliged = list(_obliged(view, turn.results))
-    parts = [Part(_own_words(reply.text, obliged), state=_talked_about(turn.results))]
-    if name := _unnamed(view, work, turn.results, reply.text):
+    view = replace(understood.view, turn=turn)
+    obliged = list(_obliged(view, results))
+    parts = [Part(_own_words(reply.text, obliged), state=_talked_about(results))]
+    if name := _unnamed(view, understood, results, reply.text):
         obliged.insert(0, Part(view.say("about_medicine", name=name)))
     parts += obliged
-    parts[0].cards = list(_cards(view, turn.results))
-    parts[0].suggestions = _chips(view, turn.results, parts[0].state)
-    answered = Understood(view, work.frames, work.message, parts)
+    parts[0].cards = list(_cards(view, results))
+    parts[0].suggestions = _chips(view, results, parts[0].state)
     ours = [line for part in obliged for line in part.text.splitlines() if line]
-    whole = reply_of(answered, replace(turn, state={k: v for k, v in turn.state.items() if k != "basic"}))
-    return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(turn.results), *ours])
+    before = replace(turn, state={key: value for key, value in turn.state.items() if key != "basic"})
+    whole = reply_of(understood, parts, before)
+    return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(results), *ours])
 
 
 def _chips(view: View, results: Sequence[StepResult], state: Mapping[str, Any]) -> list[str]:
@@ -133,14 +136,14 @@ def _products(result: StepResult) -> list[Mapping[str, Any]]:
     return [facts for facts in rows if isinstance(facts, Mapping)]
 
 
-def names_unknown(text: str, turn: Turn) -> bool:
+def names_unknown(text: str, turn: Turn, results: Sequence[StepResult]) -> bool:
     """Whether an answer names a medicine that nobody looked up, in this turn or before: nothing bears what it says."""
     earlier = [*turn.state.get("focus", ()), *turn.state.get("shown", ()), *turn.state.get("earlier", ())]
     own = turn.state.get("prescriptions", ()) if turn.identifier else ()
-    known = looked_up(turn.results) | {int(one["id"]) for one in earlier if "id" in one}
+    known = looked_up(results) | {int(one["id"]) for one in earlier if "id" in one}
     known |= {int(one["med_id"]) for one in own}
     names = {str(one[key]) for one in earlier for key in ("en", "he", "name") if one.get(key)}
-    for facts in (facts for result in turn.results for facts in _products(result)):
+    for facts in (facts for result in results for facts in _products(result)):
         names |= {str(facts[key]) for key in _NAMES if facts.get(key)}
     # In a large catalogue a name has more products than a mention lists: what was looked up by it is known by it.
     for name in sorted(names, key=len, reverse=True):
@@ -167,9 +170,9 @@ def _talked_about(results: Sequence[StepResult]) -> dict[str, Any]:
     return state
 
 
-def _unnamed(view: View, work: Understood, results: Sequence[StepResult], text: str) -> str:
+def _unnamed(view: View, understood: Understood, results: Sequence[StepResult], text: str) -> str:
     """The one medicine that the answer is about and that neither the message nor the answer names."""
-    if any(clause.medicines for clause in work.message.clauses):
+    if any(clause.medicines for clause in understood.message.clauses):
         return ""
     found = _talked_about(results).get("focus", [])
     if len(found) != 1:

@@ -14,6 +14,7 @@ from agent.inference.base import StepResult, Turn
 from agent.llm import prompts
 from agent.safety.disclosure import told_of
 from agent.safety.privacy.placeholders import Placeholders
+from pharmacy_site.lib.json_values import rebuilt, same
 from pharmacy_site.lib.text import words
 
 LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about
@@ -121,20 +122,15 @@ def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
 
 def _in_language(value: Any, language: str) -> Any:
     """Facts that come in both languages, in one of them where it is there."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        other = "_en" if language == "he" else "_he"
-        mine = "_he" if language == "he" else "_en"
-        return {
-            key: _in_language(item, language)
-            for key, item in value.items()
-            if not (key.endswith(other) and value.get(key.removesuffix(other) + mine))
-            and not (key == other[1:] and value.get(mine[1:]))
-        }
-    if isinstance(value, list | tuple):
-        return [_in_language(item, language) for item in value]
-    return value
+    mine, other = ("he", "en") if language == "he" else ("en", "he")
+
+    def entries(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for key, item in facts.items():
+            is_doubled = key.endswith(f"_{other}") and facts.get(f"{key.removesuffix(other)}{mine}")
+            if not is_doubled and not (key == other and facts.get(mine)):
+                yield key, item
+
+    return rebuilt(value, same, entries)
 
 
 _CORRECTIONS: Final = {

@@ -14,30 +14,20 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from django.db.models import Model, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
-from agent.tools.base import Language, ToolContext
+from agent.conversation.stores import opening_facts, store_facts
+from agent.tools.base import ToolContext
 from inventory import catalog
 from inventory.models import Medication, MedicationIngredient
-from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.bilingual import both, labels, named
+from pharmacy_site.lib.text import Language, compact
 from stores.models import Store
 from stores.selectors import exceptions_ahead, opening_state
 
 SHORTEST_PART: Final = 4
 """Letters of a name's part that may stand for the name; less than a whole word of them is chance ("it")."""
-
-
-def both(row: Model, name: str) -> tuple[str, str]:
-    """Return a translated field in English and Hebrew, each standing in for the other where it is missing."""
-    english, hebrew = getattr(row, f"{name}_en") or "", getattr(row, f"{name}_he") or ""
-    return english or hebrew, hebrew or english
-
-
-def named(row: Model, language: Language, name: str = "name") -> str:
-    """Return a translated field in this language."""
-    english, hebrew = both(row, name)
-    return hebrew if language == "he" else english
 
 
 def controlled(medication: Medication) -> bool:
@@ -73,15 +63,11 @@ def ingredients_with_strength(medication: Medication) -> str:
 
 def medication_facts(medication: Medication) -> dict[str, Any]:
     """Return what is on file about a product."""
-    name_en, name_he = both(medication, "name")
-    generic_en, generic_he = both(medication, "generic_name")
-    category_en, category_he = both(medication.category, "name") if medication.category else (None, None)
+    category = medication.category
     return {
         "id": medication.pk,
-        "label_en": name_en,
-        "label_he": name_he,
-        "generic_en": generic_en,
-        "generic_he": generic_he,
+        **labels(medication),
+        **labels(medication, "generic_name", key="generic"),
         "form": medication.form,
         "release": medication.release,
         "strength": medication.strength,
@@ -93,8 +79,7 @@ def medication_facts(medication: Medication) -> dict[str, Any]:
         "controlled": controlled(medication),
         "substitution": medication.substitution,
         "prior_authorization": medication.prior_authorization,
-        "category_en": category_en,
-        "category_he": category_he,
+        **(labels(category, key="category") if category else dict.fromkeys(("category_en", "category_he"))),
     }
 
 
@@ -104,7 +89,7 @@ def leaflet_facts(medication: Medication) -> dict[str, dict[str, Any]]:
     return {
         section.kind: {
             **dict(zip(("en", "he"), both(section, "text"), strict=True)),
-            **dict(zip(("source_en", "source_he"), both(section, "source"), strict=True)),
+            **labels(section, "source", key="source"),
             "updated_on": section.updated_on.isoformat() if section.updated_on else None,
         }
         for section in medication.leaflet.all()
@@ -116,7 +101,7 @@ def candidate_facts(medications: Iterable[Medication]) -> list[dict[str, Any]]:
     return [
         {
             "id": medication.pk,
-            **dict(zip(("label_en", "label_he"), both(medication, "name"), strict=True)),
+            **labels(medication),
             "form": medication.form,
             "release": medication.release,
             "strength": medication.strength,
@@ -132,19 +117,9 @@ def near_misses(query: str, context: ToolContext) -> list[dict[str, Any]]:
     return candidate_facts(catalog.medications_suggest(query))
 
 
-def store_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict[str, Any]]:
+def stores_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict[str, Any]]:
     """Return the facts of each store by id; opening hours only for the chat, in two queries for all of them."""
-    facts: dict[int, dict[str, Any]] = {
-        store.pk: {
-            "store_id": store.pk,
-            **dict(zip(("label_en", "label_he"), both(store, "name"), strict=True)),
-            "kind": store.kind,
-            "phone": store.phone_shown,
-            "lat": store.lat,
-            "lng": store.lng,
-        }
-        for store in stores
-    }
+    facts = {store.pk: {**store_facts(store), "lat": store.lat, "lng": store.lng} for store in stores}
     if context.channel == "chat":
         now = timezone.now()
         prefetch_related_objects(list(stores), "hours", "exceptions")
@@ -158,10 +133,8 @@ def _hours(store: Store, now: datetime) -> dict[str, Any]:
     special = exceptions_ahead(store, timezone.localdate(now), days=1)
     note = next((both(row, "note") for row in special if row.note), ("", ""))
     return {
-        "open_now": state.is_open,
+        **opening_facts(state),
         "opens_at": state.opens_at.isoformat() if state.opens_at else None,
-        "closes_at": state.closes_at.isoformat() if state.closes_at else None,
-        "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
         "note_en": note[0],
         "note_he": note[1],
     }

@@ -10,14 +10,15 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import Field
 
 from agent.answers.tool_sentences import say
-from agent.tools.base import Answer, Arguments, Language, MedicationRef, Refusal, Result, Tool, ToolContext
+from agent.tools.base import Answer, Arguments, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
-from agent.tools.facts import both, named
 from inventory import catalog
 from inventory.errors import MedicationNotFound, UnassessedIngredients
 from inventory.interactions import Pair, interactions_check
 from inventory.models import Ingredient, Medication
+from pharmacy_site.lib.bilingual import both, named
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.text import Language
 
 MOST_IDS: Final = 50
 
@@ -150,8 +151,7 @@ def _names(unassessed: Sequence[tuple[Medication, Ingredient | None]], language:
 
 
 def _labels(row: Medication | Ingredient) -> dict[str, str]:
-    english, hebrew = both(row, "name")
-    return {"en": english, "he": hebrew}
+    return dict(zip(("en", "he"), both(row, "name"), strict=True))
 
 
 def _pair_facts(pair: Pair) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from agent.tools.base import (
     Whole,
 )
 from agent.tools.envelopes import SuccessS0
-from agent.tools.facts import both
 from agent.tools.private import access_of, chat_patient, denied_record
+from pharmacy_site.lib.bilingual import both
 from pharmacy_site.lib.errors import PharmacyError
 from prescriptions.eligibility import can_refill, refill_is_pending, refill_reason, status_is_known, status_s0
 from prescriptions.errors import PatientNotFound, PrescriptionNotFound

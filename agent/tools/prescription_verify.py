@@ -12,7 +12,6 @@ from agent.answers.tool_sentences import say
 from agent.tools.base import (
     Answer,
     Arguments,
-    Language,
     MedicationRef,
     Refusal,
     Result,
@@ -25,6 +24,7 @@ from agent.tools.facts import medication_facts
 from agent.tools.private import access_of, chat_patient
 from inventory import catalog
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.text import Language
 from prescriptions import eligibility
 from prescriptions.errors import PatientNotFound
 from prescriptions.models import Prescription

@@ -5,11 +5,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from typing import Final, Literal
 
-import redis
 from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from kombu.connection import Connection
 
 from pharmacy_site.lib.counters import counters
 from pharmacy_site.lib.shutdown import shutting_down
@@ -76,6 +74,8 @@ def _cache() -> State:
 def _channel_layer() -> State:
     if not settings.REDIS_URL:
         return "in process"
+    import redis  # not above: it takes long to load, and is used only with the setting
+
     client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=SECONDS, socket_connect_timeout=SECONDS)
     try:
         client.ping()
@@ -87,6 +87,8 @@ def _channel_layer() -> State:
 def _broker() -> State:
     if not settings.CELERY_BROKER_URL:
         return "in process"
+    from kombu.connection import Connection  # not above, as with redis
+
     with Connection(settings.CELERY_BROKER_URL, connect_timeout=SECONDS) as broker:  # type: ignore[no-untyped-call]
         broker.ensure_connection(max_retries=1, timeout=SECONDS)
     return "ok"

@@ -6,7 +6,7 @@ than none.
 """
 
 from functools import lru_cache
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -18,6 +18,9 @@ from pharmacy_site.lib.text import clean
 
 _Given = TypeVar("_Given", contravariant=True)
 _Read = TypeVar("_Read", covariant=True)
+if not TYPE_CHECKING:
+    # Columns are generic to the type checker alone; this lets the classes below say so.
+    models.Field.__class_getitem__ = classmethod(lambda column, types: column)
 
 LONGEST_NAME = 120
 LONGEST_TEXT = 2_000

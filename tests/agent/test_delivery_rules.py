@@ -15,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agent.chat import bell, chat_socket, consumer, hub, process, progress, protocol, runner
-from agent.conversation import events, modes, retention, runs
+from agent.conversation import accept, events, modes, retention, runs
 from agent.inference.base import Step
 from agent.models import Conversation, Event, Run
 from agent.threads import run_db
@@ -56,7 +56,7 @@ def challenged(conversation: Conversation) -> str:
 
 
 def submit(conversation: Conversation, code: str) -> str:
-    return runs.code_submit(conversation_id=conversation.pk, code=code, address=HERE).outcome
+    return accept.code_submit(conversation_id=conversation.pk, code=code, address=HERE).outcome
 
 
 # -- Codes ---------------------------------------------------------------------------------------------------
@@ -79,21 +79,21 @@ def test_a_right_code_that_comes_twice_at_once_proves_it(demo_committed: None, m
     code = challenged(conversation)
     key = uuid4()
 
-    def send() -> runs.Accepted:
-        return runs.message_accept(
+    def send() -> accept.Accepted:
+        return accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=key, text=f"it is {code}", address=HERE
         )
 
-    real, inside = runs._code_try, []
+    real, inside = accept._code_try, []
 
-    def tried(*args: Any) -> runs.CodeOutcome:
+    def tried(*args: Any) -> accept.CodeOutcome:
         outcome = real(*args)
         if not inside:
             inside.append(True)
             send()  # the other socket's, between this one's try and its transaction
         return outcome
 
-    monkeypatch.setattr(runs, "_code_try", tried)
+    monkeypatch.setattr(accept, "_code_try", tried)
     send()
     assert Challenge.objects.get(conversation_id=conversation.pk).state == Challenge.State.USED
     assert Conversation.objects.get(pk=conversation.pk).patient is not None
@@ -116,7 +116,7 @@ def test_a_cancelled_run_has_no_effect_any_more(demo_committed: None) -> None:
     run = runs.run_claim(conversation.pk)
     assert run
     run.conversation = Conversation.objects.select_related("patient", "site").get(pk=conversation.pk)
-    assert runs.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
+    assert accept.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
     action_run(run, Step("refill.pass_on"), HERE)  # its thread goes on all the same
     assert not Handoff.objects.filter(conversation_id=conversation.pk).exists()
 
@@ -143,7 +143,7 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
 @pytest.mark.django_db(transaction=True)
 def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
     conversation = begun()
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     run = runs.run_claim(conversation.pk)
     assert run
     locked: list[str] = []
@@ -151,8 +151,8 @@ def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
     monkeypatch.setattr(
         events, "conversation_locked", lambda *a, **k: (locked.append("conversation"), real_lock(*a, **k))[1]
     )
-    real_end = runs._end
-    monkeypatch.setattr(runs, "_end", lambda *a, **k: (locked.append("run"), real_end(*a, **k))[1])
+    real_end = runs.run_end
+    monkeypatch.setattr(runs, "run_end", lambda *a, **k: (locked.append("run"), real_end(*a, **k))[1])
     runs.run_fail(run, "internal")
     # run_cancel and conversation_delete take the conversation's row first: the other order deadlocks on PostgreSQL.
     assert locked[0] == "conversation"
@@ -162,7 +162,7 @@ def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
 def test_the_audit_logs_head_is_taken_last() -> None:
     conversation = begun()
     for _ in range(5):
-        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+        accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     opened = handoffs.handoff_open(
         conversation_id=conversation.pk, reason="asked", run_key=str(uuid4()), language="en"
     )
@@ -383,7 +383,7 @@ async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_commi
         await run_db(runs.run_fail)(run, "internal")
 
     def send() -> None:
-        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+        accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
 
     conversation = await run_db(begun)()
     ours = runner.Runner(SimpleNamespace(send=lambda *a: None, ring=lambda key: None), slow)
@@ -392,7 +392,7 @@ async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_commi
         await run_db(send)()
         ours.wake(conversation.pk)
         await asyncio.wait_for(began.wait(), 10)
-        run_id = await run_db(runs.run_cancel)(conversation_id=conversation.pk)
+        run_id = await run_db(accept.run_cancel)(conversation_id=conversation.pk)
         ours.stop(run_id)
         for _ in range(100):
             if not ours._tasks:
@@ -409,6 +409,7 @@ async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_commi
 
 
 # -- Tasks that may not die ---------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
 async def test_the_sweep_survives_a_full_table_of_files(monkeypatch: Any, settings: Any) -> None:
     settings.CHAT_SWEEP = 0.05
     looks: list[int] = []
@@ -447,7 +448,6 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
 
     monkeypatch.setattr(runs, "run_claim", lambda conversation_id: claimed)
     monkeypatch.setattr(runner, "run_db", run_db)
-    monkeypatch.setattr(runner, "run_background", run_db)
     ours = runner.Runner(SimpleNamespace(send=lambda *a: None, ring=lambda key: None), long)
     ours.wake(claimed.conversation_id)
     await asyncio.sleep(0.1)  # the claim is on its way
@@ -463,7 +463,7 @@ async def test_a_database_that_hangs_keeps_no_process_alive(monkeypatch: Any) ->
 
         return call
 
-    monkeypatch.setattr(runner, "run_background", hanging)
+    monkeypatch.setattr(runner, "run_db", hanging)
     monkeypatch.setattr(runner, "GIVE_BACK_SECONDS", 0.2)
     ours = runner.Runner(SimpleNamespace(), None)
     ours.wake(uuid4())
@@ -480,5 +480,5 @@ def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
         active_at=timezone.now() - timedelta(minutes=16),
     )
     modes.settle(conversation.pk, degraded=True)  # Redis fails while the customer is away
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     assert Conversation.objects.get(pk=conversation.pk).patient is None

@@ -14,7 +14,7 @@ from pytest_django import Settings
 from agent.chat import protocol
 from agent.chat.protocol import BadMessage
 from agent.checks import plain_http_sites
-from agent.conversation import embedding, events, runs
+from agent.conversation import accept, embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
 from agent.turn.context import verified_patient
@@ -322,7 +322,7 @@ def ask(demo_committed: None) -> Callable[[Conversation, str], Event]:
     """Says something in a conversation and returns the answer's event."""
 
     def said(conversation: Conversation, text: str) -> Event:
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         return answered(conversation)
@@ -388,12 +388,14 @@ def test_on_a_site_of_our_own_identity_is_proven_as_ever(ask: Callable[[Conversa
 
 @pytest.mark.parametrize("policy", ["otp", "identifier"])
 def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Settings, policy: str) -> None:
+    from agent.inference.base import Step
     from agent.turn.actions import identity_code
 
     settings.CHAT_IDENTITY = policy
     conversation = framed()
     run = Run.objects.create(conversation=conversation, input_seq=0)
-    assert identity_code(run, {"identifier": CONTACTS[0]}, "") == {"verified": False, "elsewhere": True}
+    asked = Step("identity.code", {"identifier": CONTACTS[0]})
+    assert identity_code(run, asked, "").result == {"verified": False, "elsewhere": True}
     assert not Challenge.objects.exists()
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from served_site import IN_CI
 
 from agent.llm.offline import OfflineModel
@@ -17,15 +16,12 @@ FAMILIES = (
     "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "
     "emergency fault"
 ).split()
-EVERY = (
-    IN_CI and connection.vendor == "sqlite"
-)  # workers are on SQLite whatever the tests run on; once is enough
 
 
 def sampled() -> list[Scenario]:
     """All in CI; elsewhere one of each family and language."""
     firsts = {(scenario.family, scenario.lang): scenario for scenario in reversed(scenarios_all())}
-    return list(scenarios_all()) if EVERY else list(firsts.values())
+    return list(scenarios_all()) if IN_CI else list(firsts.values())
 
 
 def test_names_are_unique_and_both_languages_and_every_family_are_covered() -> None:
@@ -47,6 +43,7 @@ def test_whoever_gives_a_code_is_named_and_every_meaning_exists() -> None:
     assert all(set(meaning) == {"en", "he"} for meaning in words("meanings").values())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
 def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     scenarios = sampled()
@@ -62,6 +59,7 @@ def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     assert not wrong
 
 
+@pytest.mark.proof
 def test_the_offline_model_passes_what_only_a_worker_can_play(template: Path) -> None:
     scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
     rows = evaluation_run(scenarios, model="offline", trials=1, template=template)

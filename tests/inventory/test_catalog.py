@@ -11,11 +11,10 @@ from inventory.catalog import (
     medication_get,
     medication_resolve,
     medications_narrow,
-    suggestion_label,
-    suggestion_labels,
 )
 from inventory.errors import MedicationAmbiguous, MedicationNotFound
 from inventory.index import index_rebuild
+from inventory.labels import suggestion_label, suggestion_labels
 from inventory.models import Medication, StockLevel
 
 pytestmark = pytest.mark.django_db

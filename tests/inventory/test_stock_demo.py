@@ -4,7 +4,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 from django.conf import settings
 from django.utils import timezone
 
@@ -14,6 +13,7 @@ from inventory.interactions import interactions_check
 from inventory.models import Ingredient, Interaction, LeafletSection, Medication, StockLevel, StockMove
 from inventory.services import stock_set
 from inventory.stock import totals
+from pharmacy_site.lib.yaml_files import yaml_read
 from stores.models import Store
 
 FIXTURES = Path(settings.BASE_DIR) / "fixtures"
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def loaded(db: None) -> None:
-    for entry in yaml.safe_load((FIXTURES / "demo" / "stores.yaml").read_text(encoding="utf-8")):
+    for entry in yaml_read(FIXTURES / "demo" / "stores.yaml"):
         Store.objects.create(
             id=entry["id"],
             name_en=entry["name"]["en"],

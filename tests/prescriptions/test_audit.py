@@ -117,7 +117,9 @@ def _forge_a_line() -> None:
 
     event = AuditEvent.objects.get(number=4)
     event.who = "user:2"
-    event.hash = audit._seal({name: getattr(event, name) for name in audit._HASHED}, event.previous_hash)
+    event.hash = audit.line_hash(
+        {name: getattr(event, name) for name in audit.HASHED_FIELDS}, event.previous_hash
+    )
     event.save()
 
 
@@ -187,7 +189,9 @@ def test_ten_thousand_lines_verify_in_five_seconds(db: None) -> None:
         row = AuditEvent(
             number=number, at=template.at, who="user:1", what="x", where="y", previous_hash=last_hash
         )
-        row.hash = last_hash = audit._seal({name: getattr(row, name) for name in audit._HASHED}, last_hash)
+        row.hash = last_hash = audit.line_hash(
+            {name: getattr(row, name) for name in audit.HASHED_FIELDS}, last_hash
+        )
         rows.append(row)
     AuditEvent.objects.bulk_create(rows, batch_size=1000)
     AuditHead.objects.update(count=10_000, hash=last_hash)

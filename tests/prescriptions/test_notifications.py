@@ -16,7 +16,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from prescriptions import notifications, tasks
 from prescriptions.models import Notification
 from prescriptions.notices import notice
-from prescriptions.notifications import inbox, notification_enqueue, notifications_drain
+from prescriptions.notifications import inbox, notification_claim, notification_enqueue, notifications_drain
 
 
 def enqueue(key: str = "key", recipient: str = "david.cohen@example.com", **more: object) -> Notification:
@@ -142,8 +142,8 @@ def test_recovery_after_a_failure(db: None, monkeypatch: pytest.MonkeyPatch, dea
 
 def test_row_of_a_lost_sender_is_sent_when_its_lease_ends(db: None) -> None:
     row = enqueue()
-    assert notifications._claimed(row.pk)
-    assert not notifications._claimed(row.pk)
+    assert notification_claim(row.pk)
+    assert not notification_claim(row.pk)
     assert notifications_drain() == 0
     make_due()
     assert notifications_drain() == 1

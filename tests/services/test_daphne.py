@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from daphne.management.commands.runserver import Command
+from django.core.management import get_commands, load_command_class
+
 PROGRAM = """
 import os, sys, threading, time
 from daphne.cli import CommandLineInterface
@@ -26,3 +29,7 @@ def test_the_chats_work_begins_before_the_first_customer(tmp_path: Path) -> None
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1:] == ["begun"]
+
+
+def test_runserver_is_daphnes() -> None:
+    assert isinstance(load_command_class(get_commands()["runserver"], "runserver"), Command)

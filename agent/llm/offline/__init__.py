@@ -3,13 +3,13 @@
 normalise and recognise (`recognise`) → decide (`decide`) → plan (`facts`, `supply`, `patients`, `talk`) → word (`wording`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.conf import settings
 
-from agent.inference.base import Language, Reply, Speech, Step, Turn
+from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.answer import Part, Plan, View, paragraphs
 from agent.llm.offline.decide import decide
@@ -18,7 +18,7 @@ from agent.llm.offline.names import choose
 from agent.llm.offline.recognise import Message, recognise
 from agent.safety import emergency, policy
 from agent.threads import run_db
-from pharmacy_site.lib.text import language_of, words
+from pharmacy_site.lib.text import Language, language_of, words
 
 COURTESIES: Final = (
     "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked",
@@ -65,31 +65,62 @@ ASKING: Final = frozenset(
 REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
 
 
-@dataclass
+@dataclass(frozen=True)
 class Understood:
-    """What the model made of a message: one live plan per question."""
+    """What was read from a message: what the customer wants, as frames, and what is said in any case (`parts`)."""
 
     view: View
     frames: tuple[Frame, ...]
     message: Message
-    parts: list[Part]
-    plan: Plan | None = None
-    place: int = 0
-    seen: int = 0
-    answers_question: bool = False  # of ours: a name, a choice, a yes, an identifier
+    parts: tuple[Part, ...] = ()
+    answers_question: bool = False
+    """Whether the message answers a question of ours: a name, a choice, a yes, an identifier."""
 
 
 class OfflineModel:
-    """Drives the loop without a language model."""
+    """The model of every installation without a language model."""
 
     name = "offline"
 
-    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        """The steps of the current question's plan, or the whole answer when all plans are done."""
-        work: Understood | None = turn.memo.get("understood")
-        if work is None:
-            work = turn.memo["understood"] = await run_db(understand)(turn)
-        return _advance(work, turn)
+    async def open(self, turn: Turn) -> "OfflineSession":
+        """Read the message."""
+        return OfflineSession(turn, await run_db(understand)(turn))
+
+
+class OfflineSession(Session):
+    """Carries out one plan per frame, in order, and puts their parts together as the answer."""
+
+    def __init__(self, turn: Turn, understood: Understood) -> None:
+        super().__init__(turn)
+        self._understood = understood
+        self._plans = self._run_plans()
+        self._is_begun = False
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self._understood.view.language
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Return the steps that the current plan needs, or the whole answer."""
+        given, self._is_begun = results if self._is_begun else None, True
+        try:
+            return self._plans.send(given)  # type: ignore[arg-type]  # a generator begins with None
+        except StopIteration as done:
+            reply: Reply = done.value
+            return reply
+
+    def _run_plans(self) -> Generator[Sequence[Step], Sequence[StepResult], Reply]:
+        view, parts = self._understood.view, list(self._understood.parts)
+        for frame in self._understood.frames:
+            if question := ask_back(view, frame, self.turn):
+                parts.append(question)
+                continue
+            part = yield from PLANS[frame.intent](view, frame)
+            if frame.details.get("offered"):
+                part.text = paragraphs(view.say("offered_name", name=_offered_name(view)), part.text)
+            parts.append(facts.lost(view, part) if frame.confidence < SURE else part)
+        return reply_of(self._understood, parts, self.turn)
 
 
 def understand(turn: Turn) -> Understood:
@@ -99,7 +130,7 @@ def understand(turn: Turn) -> Understood:
         frame = Frame.again(waiting) if waiting else Frame("prescriptions", 0.9)
         # The code went to that person's own contact: whose prescriptions they are is proven now.
         frame = replace(frame, details={k: v for k, v in frame.details.items() if k != "other_person"})
-        return Understood(View(turn, turn.language), (frame,), Message("", (), ()), [])
+        return Understood(View(turn, turn.language), (frame,), Message("", (), ()))
     message = recognise(turn.text)
     view = View(turn, _language(turn, message))
     decided = decide(message, turn.state)
@@ -111,13 +142,13 @@ def understand(turn: Turn) -> Understood:
         view = View(turn, first.details["language"])
     if first.confidence < LOST or first.intent == "unknown":
         misses = int(turn.state.get("misses") or 0) + 1
-        return Understood(view, (), message, [talk.unknown(view, misses)])
-    return Understood(view, frames, message, [], answers_question=decided.answers_question)
+        return Understood(view, (), message, (talk.unknown(view, misses),))
+    return Understood(view, frames, message, answers_question=decided.answers_question)
 
 
 def _language(turn: Turn, message: Message) -> Language:
     """The last message's language; names, numbers and identifiers keep the conversation's."""
-    kept: Language = "he" if turn.conversation_language == "he" else "en"
+    kept = turn.conversation_language
     found = language_of(turn.text)
     if found is None or (found == "en" and message.names_only):
         return kept
@@ -143,45 +174,13 @@ def _refused(turn: Turn, view: View, message: Message, frames: Sequence[Frame]) 
             )
             found = decide(rest, {**turn.state, "pending": None}).frames if rest.clauses else ()
             plain = [frame for frame in found if frame.intent in PLAIN_FACTS and frame.confidence >= SURE]
-    return Understood(view, tuple(plain), message, [part])
+    return Understood(view, tuple(plain), message, (part,))
 
 
-def _advance(work: Understood, turn: Turn) -> Sequence[Step] | Reply:
-    fresh = list(turn.results[work.seen :])
-    while True:
-        if work.plan is None:
-            if work.place >= len(work.frames):
-                return reply_of(work, turn)
-            frame = work.frames[work.place]
-            asked = ask_back(work.view, frame, turn)
-            if asked:
-                work.parts.append(asked)
-                work.place += 1
-                continue
-            work.plan = PLANS[frame.intent](work.view, frame)
-            send: Any = None
-        else:
-            send = fresh
-        try:
-            steps = work.plan.send(send)
-        except StopIteration as done:
-            frame, part = work.frames[work.place], done.value
-            if frame.details.get("offered"):
-                part.text = paragraphs(work.view.say("offered_name", name=_offered_name(work)), part.text)
-            work.parts.append(facts.lost(work.view, part) if frame.confidence < SURE else part)
-            work.plan = None
-            work.place += 1
-            fresh = []
-            continue
-        work.seen = len(turn.results)
-        if steps:
-            return steps
-
-
-def _offered_name(work: Understood) -> str:
-    """The medicine that was only offered as what may be meant."""
-    options = (work.view.turn.state.get("pending") or {}).get("options") or [{}]
-    return work.view.name(options[0])
+def _offered_name(view: View) -> str:
+    """Return the medicine that was only offered as what may be meant."""
+    options = (view.turn.state.get("pending") or {}).get("options") or [{}]
+    return view.name(options[0])
 
 
 def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
@@ -212,18 +211,18 @@ def ask_back(view: View, frame: Frame, turn: Turn) -> Part | None:
     return None
 
 
-def reply_of(work: Understood, turn: Turn) -> Reply:
-    """All parts as one answer, and what the conversation is about from here on."""
+def reply_of(understood: Understood, parts: Sequence[Part], turn: Turn) -> Reply:
+    """Return all parts as one answer, with what the conversation is about from here on."""
     state: dict[str, Any] = dict(turn.state)
     before = list(turn.state.get("focus", ()))
     state["pending"] = None
-    if not (work.parts and "misses" in work.parts[0].state):
+    if not (parts and "misses" in parts[0].state):
         state["misses"] = 0
-    if "refusals" in state and work.frames:
+    if "refusals" in state and understood.frames:
         state["refused_with"] = ""
-    for part in work.parts:
+    for part in parts:
         state |= part.state
-    for frame in work.frames:
+    for frame in understood.frames:
         if frame.intent in REMEMBERED:
             kept = frame.kept()
             kept["details"] = {
@@ -234,43 +233,45 @@ def reply_of(work: Understood, turn: Turn) -> Reply:
         state["intent"] = frame.intent
         if frame.place:
             state["place"] = dict(frame.place)
-    state["focus"] = _named(state.get("focus", ()), [*_medicines(work), *before])
+    state["focus"] = _named(state.get("focus", ()), [*_medicines(understood), *before])
     ids = [medicine.get("id") for medicine in state["focus"]]
     if before and [medicine.get("id") for medicine in before] != ids:
         state["earlier"] = before
-    cards = [card for part in work.parts for card in part.cards]
-    chips = list(dict.fromkeys(chip for part in work.parts for chip in part.suggestions))
-    texts = list(dict.fromkeys(part.text for part in work.parts))
-    if _may_be_urgent(work, turn):
-        texts.append(work.view.say("urgent_line", medical=settings.EMERGENCY_MEDICAL))
+    cards = [card for part in parts for card in part.cards]
+    chips = list(dict.fromkeys(chip for part in parts for chip in part.suggestions))
+    texts = list(dict.fromkeys(part.text for part in parts))
+    if _may_be_urgent(understood, turn):
+        texts.append(understood.view.say("urgent_line", medical=settings.EMERGENCY_MEDICAL))
     return Reply(
         text=paragraphs(*texts),
-        language=work.view.language,
+        language=understood.view.language,
         state={key: value for key, value in state.items() if value not in (None, "", [])},
         cards=cards[:4],
         suggestions=chips[:3],
-        quoted=[text for part in work.parts for text in part.quoted],
+        quoted=[text for part in parts for text in part.quoted],
     )
 
 
-def _may_be_urgent(work: Understood, turn: Turn) -> bool:
+def _may_be_urgent(understood: Understood, turn: Turn) -> bool:
     """Whether a message that got no facts may be an emergency in words that no rule knows."""
-    unknown = any("query" in medicine for medicine in _medicines(work))
-    answered = work.frames and not unknown and not any(frame.intent == "health" for frame in work.frames)
+    unknown = any("query" in medicine for medicine in _medicines(understood))
+    answered = (
+        understood.frames and not unknown and not any(frame.intent == "health" for frame in understood.frames)
+    )
     if answered and not turn.refused:
         return False
-    if emergency.hints(turn.text) or any(clause.has("unwell") for clause in work.message.clauses):
+    if emergency.hints(turn.text) or any(clause.has("unwell") for clause in understood.message.clauses):
         return True
     # A complaint ("I feel awful"), as against a question for advice ("what is good for a cold?").
     return (
         turn.refused in ("ADVICE", "DIAGNOSIS")
-        and not any(clause.medicines or clause.asks for clause in work.message.clauses)
-        and not any(clause.words[0] in ASKING for clause in work.message.clauses)
+        and not any(clause.medicines or clause.asks for clause in understood.message.clauses)
+        and not any(clause.words[0] in ASKING for clause in understood.message.clauses)
     )
 
 
-def _medicines(work: Understood) -> list[Mapping[str, Any]]:
-    return [medicine for frame in work.frames for medicine in frame.medicines]
+def _medicines(understood: Understood) -> list[Mapping[str, Any]]:
+    return [medicine for frame in understood.frames for medicine in frame.medicines]
 
 
 def _named(focus: Sequence[Mapping[str, Any]], known: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

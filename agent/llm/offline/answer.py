@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent.answers.render import apart, count, dated, label, measure, say
-from agent.inference.base import Language, Step, StepResult, Turn
+from agent.inference.base import Step, StepResult, Turn
+from pharmacy_site.lib.text import Language
 
 Medication = Mapping[str, Any]
 
