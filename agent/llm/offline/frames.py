@@ -13,8 +13,6 @@ SECTIONS: Final = (
     "food_alcohol", "storage", "missed_dose", "side_effects", "warnings", "excipients",
 )  # fmt: skip
 
-DETAILS: Final = ("ingredient", "strength", "form", "pack")
-
 
 # What may still be answered beside a refused request for advice: facts that no advice can hide in.
 PLAIN_FACTS: Final = frozenset(
