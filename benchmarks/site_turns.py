@@ -54,10 +54,10 @@ class _NoticingHub(Hub):
     shown: Callable[[], None]
     is_done = False
 
-    def tell(self, key: str, frame: dict[str, Any]) -> None:
-        if frame["type"] == "message.delta":
+    def send(self, key: str, message: Any) -> None:
+        if message["type"] == "message.delta":
             self.shown()
-        super().tell(key, frame)
+        super().send(key, message)
 
     def ring(self, key: str) -> None:
         self.is_done = True
