@@ -6,7 +6,7 @@ so that an imported catalogue of thousands does not make every name ambiguous.
 """
 
 import re
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -159,16 +159,6 @@ def medications_search(query: str, limit: int = MOST_RESULTS) -> list[Medication
     return _load(ids_narrowed(results, narrowing)[:limit], contents=True)
 
 
-def medications_narrow(medications: Sequence[Medication], query: str) -> list[Medication]:
-    """Return those that best fit the form, strength and release in the query; all of them when none fits."""
-    narrowing = narrowing_read(words(query))
-    met = [
-        narrowing.count_met(form=item.form, strength=item.strength, release=item.release)
-        for item in medications
-    ]
-    return [item for item, count in zip(medications, met, strict=True) if count == max(met)]
-
-
 def medications_suggest(query: str, limit: int = 3) -> list[Medication]:
     """Return near misses, one per name: what the query would find if one letter were different.
 
@@ -245,10 +235,10 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """Return the medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    found = Medication.objects.select_related("category").in_bulk(order)
+    by_id = Medication.objects.select_related("category").in_bulk(order)
     if contents:
-        contents_load(found.values())
-    return [found[pk] for pk in order if pk in found]
+        contents_load(by_id.values())
+    return [by_id[pk] for pk in order if pk in by_id]
 
 
 def _by_label(query: str, readings: dict[str, int], matches: list[Match]) -> list[Medication]:

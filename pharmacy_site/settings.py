@@ -1,18 +1,25 @@
 """All settings, read from the environment; with nothing set the site runs on SQLite in one process.
 
-README.md has the table of variables. A variable that is set to nonsense stops the start and is named.
+README.md has the table of variables. A value that cannot be used stops the start: the error names the variable and
+says what to write (`pharmacy_site/validators.py`).
 """
 
 import os
 import secrets
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any
 
+import dj_database_url
+import dj_email_url
 from csp.constants import NONE, SELF
-from django.urls import reverse_lazy
+from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 from environs import Env
+
+from pharmacy_site import validators as rules
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"
@@ -21,14 +28,15 @@ env = Env()
 
 
 def _stored_secret_key() -> str:
-    """The key of an installation that sets none: made once, kept in `var/`, readable by its owner only."""
+    """Return the key of an installation that sets none: made once, in `var/`, readable by its owner only."""
     path = VAR_DIR / "secret_key"
-    try:
-        handle = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-    except FileExistsError:
-        return path.read_text()
-    with os.fdopen(handle, "w") as file:
-        file.write(secrets.token_urlsafe(50))
+    if not path.exists():
+        with NamedTemporaryFile("w", dir=VAR_DIR, prefix="secret_key.") as draft:
+            draft.write(secrets.token_urlsafe(50))
+            draft.flush()
+            # The name appears with the whole key behind it; when another process was first, its key counts.
+            with suppress(FileExistsError):
+                os.link(draft.name, path)
     return path.read_text()
 
 
@@ -36,12 +44,13 @@ def _stored_secret_key() -> str:
 DEBUG = env.bool("DEBUG", False)
 SECRET_KEY_IS_SET = bool(env.str("SECRET_KEY", ""))
 SECRET_KEY = env.str("SECRET_KEY", "") or _stored_secret_key()
-ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"], validate=rules.hosts)
 ROOT_URLCONF = "pharmacy_site.urls"
 ASGI_APPLICATION = "pharmacy_site.asgi.application"
 WSGI_APPLICATION = "pharmacy_site.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
-TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0)  # how many proxies in front add to X-Forwarded-For
+# How many proxies in front add to X-Forwarded-For.
+TRUSTED_PROXIES = env.int("TRUSTED_PROXIES", 0, validate=rules.AT_LEAST_0)
 
 INSTALLED_APPS = [
     "pharmacy_site",  # before staticfiles: its `runserver` is the one that counts
@@ -70,7 +79,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
     "pharmacy_site.middleware.PagePolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -99,10 +107,12 @@ TEMPLATES: list[dict[str, Any]] = [
 ]
 
 # -- Database -----------------------------------------------------------------------------------------------
-DATABASE: dict[str, Any] = env.dj_db_url("DATABASE_URL", f"sqlite:///{VAR_DIR / 'pharmacy.sqlite3'}")
-DATABASE_LOCK_TIMEOUT = env.int(
-    "DATABASE_LOCK_TIMEOUT", 10
-)  # seconds; then the customer is told that we are busy
+DATABASE: dict[str, Any] = dj_database_url.parse(  # type: ignore[assignment]
+    env.str("DATABASE_URL", f"sqlite:///{VAR_DIR / 'pharmacy.sqlite3'}", validate=rules.database_url)
+)
+# Seconds; then the customer reads that we are busy.
+DATABASE_LOCK_TIMEOUT = env.int("DATABASE_LOCK_TIMEOUT", 10, validate=rules.AT_LEAST_1)
+DATABASE_POOL = env.int("DATABASE_POOL", 20, validate=rules.AT_LEAST_1)
 if DATABASE["ENGINE"].endswith("sqlite3"):
     # A writer takes the lock when its transaction begins: a deferred one fails when it turns from reader to writer.
     DATABASE["OPTIONS"] = {
@@ -112,19 +122,20 @@ if DATABASE["ENGINE"].endswith("sqlite3"):
     }
     DATABASE["CONN_MAX_AGE"] = None
     DATABASE["TEST"] = {"NAME": f"{DATABASE['NAME']}.test"}
-elif DATABASE["ENGINE"].endswith("postgresql"):
+else:
     # Without the pool ASGI opens a session for each request (connections are per thread context).
     DATABASE["OPTIONS"] = {
-        "pool": {"min_size": 1, "max_size": env.int("DATABASE_POOL", 20), "timeout": DATABASE_LOCK_TIMEOUT},
+        "pool": {"min_size": 1, "max_size": DATABASE_POOL, "timeout": DATABASE_LOCK_TIMEOUT},
         "options": f"-c lock_timeout={DATABASE_LOCK_TIMEOUT}s",
     }
     DATABASE["CONN_MAX_AGE"] = 0
 DATABASES = {"default": DATABASE}
-DATABASE_THREADS = env.int("DATABASE_THREADS", 2)  # how many of the chat's database calls run at a time
+# How many of the chat's database calls run at a time.
+DATABASE_THREADS = env.int("DATABASE_THREADS", 2, validate=rules.AT_LEAST_1)
 
 # -- Parts that are in process unless their address is set --------------------------------------------------
-REDIS_URL = env.str("REDIS_URL", "")
-CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "")
+REDIS_URL = env.str("REDIS_URL", "", validate=rules.REDIS_OR_EMPTY)
+CELERY_BROKER_URL = env.str("CELERY_BROKER_URL", "", validate=rules.BROKER_OR_EMPTY)
 if REDIS_URL:
     CHANNEL_LAYERS: dict[str, Any] = {
         "default": {
@@ -141,12 +152,10 @@ else:
         "default": {
             "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
             "LOCATION": "pharmacy",
-            "OPTIONS": {
-                "MAX_ENTRIES": 20_000
-            },  # the default of 300 would forget the counts of busy addresses
+            # The default of 300 would forget the counts of busy addresses.
+            "OPTIONS": {"MAX_ENTRIES": 20_000},
         }
     }
-CELERY_TASK_ALWAYS_EAGER = False
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 45
 CELERY_TASK_SOFT_TIME_LIMIT = 30
@@ -155,16 +164,17 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2, "socket_connect_timeout"
 CELERY_BEAT_SCHEDULE = {
     "notifications": {"task": "prescriptions.tasks.notifications_deliver", "schedule": 30.0},
 }
-NOTIFICATIONS_INLINE = False  # tests deliver in the transaction's thread, to see what was sent
+# Tests deliver in the transaction's thread, to see what was sent.
+NOTIFICATIONS_INLINE = False
 
-EMAIL: dict[str, Any] = env.dj_email_url("EMAIL_URL", "console://")
+EMAIL: dict[str, Any] = dj_email_url.parse(env.str("EMAIL_URL", "console://", validate=rules.email_url))
 EMAIL_BACKEND = EMAIL["EMAIL_BACKEND"]
 EMAIL_FILE_PATH = EMAIL["EMAIL_FILE_PATH"]
 EMAIL_HOST, EMAIL_PORT = EMAIL["EMAIL_HOST"] or "localhost", EMAIL["EMAIL_PORT"] or 25
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = EMAIL["EMAIL_HOST_USER"] or "", EMAIL["EMAIL_HOST_PASSWORD"] or ""
 EMAIL_USE_TLS, EMAIL_USE_SSL = bool(EMAIL["EMAIL_USE_TLS"]), bool(EMAIL["EMAIL_USE_SSL"])
 EMAIL_TIMEOUT = 10
-DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "pharmacy@example.com")
+DEFAULT_FROM_EMAIL = env.str("DEFAULT_FROM_EMAIL", "pharmacy@example.com", validate=rules.sender)
 
 # -- Languages and time -------------------------------------------------------------------------------------
 LANGUAGE_CODE = "en"
@@ -172,19 +182,25 @@ LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
 MODELTRANSLATION_DEFAULT_LANGUAGE = "en"
 MODELTRANSLATION_FALLBACK_LANGUAGES = {"default": ("en",), "en": ("en", "he")}
 LOCALE_PATHS = [BASE_DIR / "locale"]
-JQUERY_UI_URL = "/static/vendor/jquery-ui.min.js"  # the language tabs of the admin; no CDN
+# For the language tabs of the admin; no CDN.
+JQUERY_UI_URL = "vendor/jquery-ui.min.js"
 USE_I18N = True
 USE_TZ = True
-TIME_ZONE = env.str("TIME_ZONE", "Asia/Jerusalem")
+TIME_ZONE = env.str("TIME_ZONE", "Asia/Jerusalem", validate=rules.time_zone)
 PHONENUMBER_DEFAULT_REGION = "IL"
 
 # -- Pages --------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
+# Where `collectstatic` puts the files.
+STATIC_ROOT = Path(env.str("STATIC_ROOT", str(VAR_DIR / "static"), validate=rules.NOT_EMPTY))
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "pharmacy_site.static_files.PageFilesStorage"},
+}
+# Files that were not collected are served as well, as during development.
 WHITENOISE_USE_FINDERS = True
-LOGIN_URL = reverse_lazy("admin:login")
-LOGIN_REDIRECT_URL = reverse_lazy("admin:index")
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -205,15 +221,18 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": _("Pharmacy staff"),
     "SHOW_LANGUAGES": True,
     "SHOW_HISTORY": True,
-    "STYLES": ["/static/staff/staff.css"],
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/site/favicon.svg"}],
+    "STYLES": [lambda request: static("staff/staff.css")],
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("site/favicon.svg")}
+    ],
     "EXTENSIONS": {"modeltranslation": {"flags": {"en": "EN", "he": "HE"}}},
 }
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
-HTTPS = env.bool("HTTPS", False)  # behind a proxy that ends TLS
+# Behind a proxy that ends TLS.
+HTTPS = env.bool("HTTPS", False)
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
@@ -231,7 +250,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["agent.web.authentication.KeyAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["agent.web.authentication.HasScope"],
     "DEFAULT_THROTTLE_CLASSES": ["agent.web.authentication.KeyThrottle"],
-    "DEFAULT_THROTTLE_RATES": {"key": env.str("API_RATE", "600/min")},
+    "DEFAULT_THROTTLE_RATES": {"key": env.str("API_RATE", "600/min", validate=rules.RATE)},
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_PAGINATION_CLASS": "rest_framework.pagination.LimitOffsetPagination",
@@ -249,58 +268,70 @@ SPECTACULAR_SETTINGS: dict[str, Any] = {
 }
 
 # -- Pharmacy -----------------------------------------------------------------------------------------------
-REFERENCE_BRANCH = env.int("REFERENCE_BRANCH", 101)
-DEFAULT_STORE = env.int("DEFAULT_STORE", 1)
-EMERGENCY_MEDICAL = env.str("EMERGENCY_MEDICAL", "101")
-EMERGENCY_POISON = env.str("EMERGENCY_POISON", "")
-EMERGENCY_CRISIS = env.str("EMERGENCY_CRISIS", "1201")
+REFERENCE_BRANCH = env.int("REFERENCE_BRANCH", 101, validate=rules.AT_LEAST_1)
+DEFAULT_STORE = env.int("DEFAULT_STORE", 1, validate=rules.AT_LEAST_1)
+EMERGENCY_MEDICAL = env.str("EMERGENCY_MEDICAL", "101", validate=rules.TELEPHONE)
+EMERGENCY_POISON = env.str("EMERGENCY_POISON", "", validate=rules.TELEPHONE_OR_EMPTY)
+EMERGENCY_CRISIS = env.str("EMERGENCY_CRISIS", "1201", validate=rules.TELEPHONE)
 
 # -- Identity of customers ----------------------------------------------------------------------------------
-CHAT_IDENTITY = env.str("CHAT_IDENTITY", "otp")
+CHAT_IDENTITY = env.str("CHAT_IDENTITY", "otp", validate=rules.one_of("otp", "identifier"))
 IDENTITY_CODE_TTL = 300
 IDENTITY_CODE_TRIES = 3
-IDENTITY_CODES_PER_DAY = env.int("IDENTITY_CODES_PER_DAY", 5)
-IDENTITY_CODES_PER_CONTACT_HOUR = env.int("IDENTITY_CODES_PER_CONTACT_HOUR", 5)
-IDENTITY_CODES_PER_ADDRESS_HOUR = env.int("IDENTITY_CODES_PER_ADDRESS_HOUR", 30)
-IDENTITY_GUESSES_PER_DAY = env.int("IDENTITY_GUESSES_PER_DAY", 15)
+IDENTITY_CODES_PER_DAY = env.int("IDENTITY_CODES_PER_DAY", 5, validate=rules.AT_LEAST_1)
+IDENTITY_CODES_PER_CONTACT_HOUR = env.int("IDENTITY_CODES_PER_CONTACT_HOUR", 5, validate=rules.AT_LEAST_1)
+IDENTITY_CODES_PER_ADDRESS_HOUR = env.int("IDENTITY_CODES_PER_ADDRESS_HOUR", 30, validate=rules.AT_LEAST_1)
+IDENTITY_GUESSES_PER_DAY = env.int("IDENTITY_GUESSES_PER_DAY", 15, validate=rules.AT_LEAST_1)
 IDENTITY_IDLE = 15 * 60
 IDENTITY_MAX = 60 * 60
 
-# -- Language model (any OpenAI-compatible server; none: the offline model) -----------------------------------
-OPENAI_API_KEY = env.str("OPENAI_API_KEY", "")
-OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "")
-OPENAI_MODEL = env.str("OPENAI_MODEL", "gpt-4.1-mini")
-OPENAI_FAST_MODEL = env.str("OPENAI_FAST_MODEL", "")
-OPENAI_FIRST_TOKEN_TIMEOUT = env.float("OPENAI_FIRST_TOKEN_TIMEOUT", 10)
-OPENAI_TIMEOUT = env.float("OPENAI_TIMEOUT", 30)
-OPENAI_TOKENS_PER_CONVERSATION = env.int("OPENAI_TOKENS_PER_CONVERSATION", 300_000)
-OPENAI_TOKENS_PER_DAY = env.int("OPENAI_TOKENS_PER_DAY", 10_000_000)
-OPENAI_PRICE_IN = env.decimal("OPENAI_PRICE_IN", Decimal(0))  # US dollars per million tokens
-OPENAI_PRICE_OUT = env.decimal("OPENAI_PRICE_OUT", Decimal(0))
-OPENAI_COST_PER_DAY = env.decimal("OPENAI_COST_PER_DAY", Decimal(0))  # 0: no cap
-
 # -- Chat ---------------------------------------------------------------------------------------------------
-CHAT_MODEL = "agent.llm.chosen.configured"  # returns the model that drives the chat
-CHAT_ALLOWED_ORIGINS: list[str] = env.list("CHAT_ALLOWED_ORIGINS", [])  # besides the site's own
+# The function that returns the model which drives the chat.
+CHAT_MODEL = "agent.llm.chosen.configured"
+# Besides the site's own.
+CHAT_ALLOWED_ORIGINS: list[str] = env.list("CHAT_ALLOWED_ORIGINS", [], validate=rules.origins)
 CHAT_FRAME_LIMIT = 16 * 1024
 CHAT_TEXT_LIMIT = 4_000
-CHAT_HELLO_TIMEOUT = env.int("CHAT_HELLO_TIMEOUT", 5)
-CHAT_MESSAGES_PER_MINUTE = env.int("CHAT_MESSAGES_PER_MINUTE", 20)
-CHAT_MESSAGES_PER_DAY = env.int("CHAT_MESSAGES_PER_DAY", 200)
-CHAT_SOCKETS_PER_MINUTE = env.int("CHAT_SOCKETS_PER_MINUTE", 200)
-CHAT_SOCKETS_OPEN = env.int("CHAT_SOCKETS_OPEN", 50)
-CHAT_SOCKETS_TOTAL = env.int("CHAT_SOCKETS_TOTAL", 5_000)  # of one process
-CHAT_IDLE_TIMEOUT = env.int("CHAT_IDLE_TIMEOUT", 300)  # a socket whose client sends nothing, not even a ping
-CHAT_QUEUE = 200  # frames that may wait for a slow reader
-CHAT_LEASE = 30  # seconds until the run of a dead process is free
-CHAT_SWEEP = 5  # seconds between two looks for such runs
-CHAT_ATTEMPTS = 3  # how many processes may die at one run
+CHAT_HELLO_TIMEOUT = env.int("CHAT_HELLO_TIMEOUT", 5, validate=rules.AT_LEAST_1)
+CHAT_MESSAGES_PER_MINUTE = env.int("CHAT_MESSAGES_PER_MINUTE", 20, validate=rules.AT_LEAST_1)
+CHAT_MESSAGES_PER_DAY = env.int("CHAT_MESSAGES_PER_DAY", 200, validate=rules.AT_LEAST_1)
+CHAT_SOCKETS_PER_MINUTE = env.int("CHAT_SOCKETS_PER_MINUTE", 200, validate=rules.AT_LEAST_1)
+CHAT_SOCKETS_OPEN = env.int("CHAT_SOCKETS_OPEN", 50, validate=rules.AT_LEAST_1)
+# Of one process.
+CHAT_SOCKETS_TOTAL = env.int("CHAT_SOCKETS_TOTAL", 5_000, validate=rules.AT_LEAST_1)
+# For a socket whose client sends nothing, not even a ping.
+CHAT_IDLE_TIMEOUT = env.int("CHAT_IDLE_TIMEOUT", 300, validate=rules.AT_LEAST_1)
+# Frames that may wait for a slow reader.
+CHAT_QUEUE = 200
+# Seconds until the run of a dead process is free.
+CHAT_LEASE = 30
+# Seconds between two looks for such runs.
+CHAT_SWEEP = 5
+# How many processes may die at one run.
+CHAT_ATTEMPTS = 3
+# Seconds for a whole answer.
 CHAT_RUN_TIMEOUT = 60
-CHAT_DRAIN = 30  # seconds that a process which is asked to end has for what it is saying
+# Seconds that a process which is told to end has for the answers it is making.
+CHAT_DRAIN = 30
 CHAT_STEPS = 8
 CHAT_CONFIRM_TTL = 300
 CHAT_COMMENT_LIMIT = 1_000
-CHAT_RETENTION_DAYS = env.int("CHAT_RETENTION_DAYS", 30)
+CHAT_RETENTION_DAYS = env.int("CHAT_RETENTION_DAYS", 30, validate=rules.AT_LEAST_1)
+
+# -- Language model (any OpenAI-compatible server; none: the offline model) -----------------------------------
+OPENAI_API_KEY = env.str("OPENAI_API_KEY", "")
+OPENAI_BASE_URL = env.str("OPENAI_BASE_URL", "", validate=rules.WEB_ADDRESS_OR_EMPTY)
+OPENAI_MODEL = env.str("OPENAI_MODEL", "gpt-4.1-mini", validate=rules.NOT_EMPTY)
+OPENAI_FIRST_TOKEN_TIMEOUT = env.float(
+    "OPENAI_FIRST_TOKEN_TIMEOUT", 10, validate=rules.seconds_below(CHAT_RUN_TIMEOUT)
+)
+OPENAI_TIMEOUT = env.float("OPENAI_TIMEOUT", 30, validate=rules.seconds_below(CHAT_RUN_TIMEOUT))
+OPENAI_TOKENS_PER_CONVERSATION = env.int("OPENAI_TOKENS_PER_CONVERSATION", 300_000, validate=rules.AT_LEAST_1)
+OPENAI_TOKENS_PER_DAY = env.int("OPENAI_TOKENS_PER_DAY", 10_000_000, validate=rules.AT_LEAST_1)
+# US dollars per million tokens; a cost of 0 is no cap.
+OPENAI_PRICE_IN = env.decimal("OPENAI_PRICE_IN", Decimal(0), validate=rules.AT_LEAST_0)
+OPENAI_PRICE_OUT = env.decimal("OPENAI_PRICE_OUT", Decimal(0), validate=rules.AT_LEAST_0)
+OPENAI_COST_PER_DAY = env.decimal("OPENAI_COST_PER_DAY", Decimal(0), validate=rules.AT_LEAST_0)
 
 # -- Logs: ids and codes only, never what a person wrote or who they are ------------------------------------
 LOGGING: dict[str, Any] = {
@@ -308,7 +339,7 @@ LOGGING: dict[str, Any] = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "{asctime} {levelname} {name} {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO")},
+    "root": {"handlers": ["console"], "level": env.str("LOG_LEVEL", "INFO", validate=rules.LOG_LEVEL)},
     "loggers": {
         "daphne": {"level": "WARNING"},
         "channels_redis": {"level": "CRITICAL"},  # a Redis that is down is logged once, by the bell

@@ -7,13 +7,13 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from django.contrib.auth.models import Group, User
 from django.core.management.color import no_style
 from django.db import connection
 from django.utils import timezone
 
 from inventory.models import Ingredient, Medication
+from pharmacy_site.lib.yaml_files import yaml_read
 from prescriptions.models import Allergy, Patient, Prescription
 
 _PASSWORD_BYTES: Final = 12
@@ -65,7 +65,7 @@ def logins() -> list[Login]:
 
 
 def _read(path: Path) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    rows: list[Mapping[str, Any]] = yaml_read(path) or []
     return rows
 
 

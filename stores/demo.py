@@ -4,11 +4,11 @@ from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from django.db import transaction
 from django.utils import timezone
 
 from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.yaml_files import yaml_read
 from stores.models import (
     FOLDED_LENGTH,
     Locality,
@@ -29,8 +29,8 @@ def load(folder: Path) -> None:
     Existing rows stay as they are, since staff may have corrected them; only the demo's own exceptions move with the
     calendar.
     """
-    localities = yaml.safe_load((folder / "localities.yaml").read_text(encoding="utf-8"))
-    stores = yaml.safe_load((folder / "demo" / "stores.yaml").read_text(encoding="utf-8"))
+    localities = yaml_read(folder / "localities.yaml")
+    stores = yaml_read(folder / "demo" / "stores.yaml")
     with transaction.atomic():
         _load_localities(localities)
         for entry in stores:

@@ -17,7 +17,7 @@ from agent.conversation.handoff import hand_over
 from agent.conversation.identity import identity_begin
 from agent.conversation.runs import OPEN, run_end
 from agent.models import Conversation, Event, Run
-from pharmacy_site.lib.counters import minute_admits
+from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import identity
@@ -161,7 +161,7 @@ def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | No
     Raises RateLimited and ConversationGone.
     """
     # Each attempt locks the head of the audit log, and all audit writes queue behind it.
-    if not minute_admits(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
+    if not use_admitted(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
         raise RateLimited(60)
     attempt = _code_try(conversation_id, code, address)
     _code_take(conversation_id, key, attempt)

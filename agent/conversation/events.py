@@ -6,12 +6,13 @@ The rows are the truth; `agent/chat/hub.py` only tells open sockets that there a
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 from uuid import UUID
 
 from django.utils import timezone
 
 from agent.answers.render import say
+from agent.conversation.records import NumberedEvent
 from agent.models import ChatSite, Conversation, Event, Run
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import as_language
@@ -97,7 +98,7 @@ def event_append(
     patient: Patient | None = None,
     used: bool = True,
     talk: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> NumberedEvent:
     """Write the next numbered event and return it as clients read it. Call it inside a transaction.
 
     `patient` is whose identity was proven. `talk` is what an answer changes in its conversation: `state` and
@@ -144,7 +145,7 @@ def messages_for(messages: Sequence[Message], patient_id: int | None) -> list[di
     ]
 
 
-def events_after(key: str, seq: int) -> list[dict[str, Any]]:
+def events_after(key: str, seq: int) -> list[NumberedEvent]:
     """Return the events behind `seq`, in order, for the holder of the secret with this hash.
 
     Those of one patient are redacted while another is identified.
@@ -159,7 +160,7 @@ def events_after(key: str, seq: int) -> list[dict[str, Any]]:
     ]
 
 
-def events_shown(conversation: Conversation, seq: int) -> list[dict[str, Any]]:
+def events_shown(conversation: Conversation, seq: int) -> list[NumberedEvent]:
     """Return the events behind `seq` for somebody who comes back: those of any patient but the present one redacted."""
     rows = conversation.events.filter(seq__gt=seq).order_by("seq")
     return [numbered(event) if is_shown(event, conversation) else redacted(numbered(event)) for event in rows]
@@ -177,15 +178,15 @@ def _viewer(conversation: Conversation) -> int | None:
     return conversation.patient_id if conversation.is_proven else None
 
 
-def redacted(event: dict[str, Any]) -> dict[str, Any]:
+def redacted(event: NumberedEvent) -> NumberedEvent:
     """Return an event as clients read it, without what was said in it."""
     if event["type"] == "confirm.requested":
-        return event | {"summary": event["summary"] | {"rows": []}}
+        return {**event, "summary": event["summary"] | {"rows": []}}
     if event["type"] != "message.completed":
         return event
     text = say("veiled" if event["role"] == "assistant" else "veiled_words", as_language(event["lang"]))
     hidden = {"text": text, "cards": [], "suggestions": [], "tools": []}
-    return event | {key: value for key, value in hidden.items() if key in event}
+    return cast("NumberedEvent", event | {key: value for key, value in hidden.items() if key in event})
 
 
 def heads(keys: Sequence[str]) -> dict[str, int]:
@@ -198,7 +199,7 @@ def heads(keys: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def numbered(event: Event) -> dict[str, Any]:
+def numbered(event: Event) -> NumberedEvent:
     """Return an event as clients read it."""
-    head: dict[str, Any] = {"v": 1, "type": event.type, "seq": event.seq, "at": event.created_at.isoformat()}
-    return {**head, **event.payload}
+    head = {"v": 1, "type": event.type, "seq": event.seq, "at": event.created_at.isoformat()}
+    return cast("NumberedEvent", head | event.payload)

@@ -18,7 +18,7 @@ from prescriptions.models import Handoff, Patient
 class HandedOver:
     """The hand-off that a run leads to, and whether an earlier one is it."""
 
-    handoff: Handoff
+    row: Handoff
     again: bool
 
 

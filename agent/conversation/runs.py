@@ -17,7 +17,8 @@ from django.utils import timezone
 
 from agent.conversation import events, spending
 from agent.conversation.liveness import dead_forget, dead_names, own_name
-from agent.inference.base import Account
+from agent.conversation.records import Progress
+from agent.inference.base import Usage
 from agent.models import Confirmation, Conversation, Event, Run
 from prescriptions import identity
 
@@ -109,7 +110,7 @@ def _claim(run: Run) -> Claim:
     )
 
 
-def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
+def run_keep(run: Run, progress: Progress | None) -> bool:
     """Extend the lease and store the progress, if there is any; False when the run is no longer this process's."""
     changes: dict[str, Any] = {"lease_until": timezone.now() + timedelta(seconds=settings.CHAT_LEASE)}
     if progress is not None:
@@ -117,9 +118,9 @@ def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
     return bool(_unchanged(run).update(**changes))
 
 
-def progress_of(run_id: str) -> dict[str, Any]:
-    """Return what a run at work has shown so far, as its process stored it last; empty when it is over."""
-    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or {}
+def progress_of(run_id: str) -> Progress | None:
+    """Return what a run at work has shown so far, as its process stored it last; None when it is over."""
+    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or None
 
 
 def run_release(run: Run) -> None:
@@ -136,9 +137,9 @@ def run_still_ours(run: Run) -> bool:
     return _unchanged(run).exists()
 
 
-def run_done(run: Run, answer_seq: int, model: str, account: Account) -> bool:
+def run_done(run: Run, answer_seq: int, model: str, usage: Usage) -> bool:
     """End a run with its answer and what that cost; False when it is no longer this process's."""
-    return run_end(run, Run.State.DONE, answer_seq=answer_seq, model=model, **spending.spent_fields(account))
+    return run_end(run, Run.State.DONE, answer_seq=answer_seq, model=model, **spending.spent_fields(usage))
 
 
 def run_fail(run: Run, code: str) -> None:

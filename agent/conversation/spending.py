@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import F, Sum
 from django.utils import timezone
 
-from agent.inference.base import Account, ModelUnavailable
+from agent.inference.base import ModelUnavailable, Usage
 from agent.models import Run
 
 log = logging.getLogger(__name__)
@@ -69,25 +69,25 @@ class Day:
 day = Day()
 
 
-def spent_fields(account: Account) -> dict[str, Any]:
+def spent_fields(usage: Usage) -> dict[str, Any]:
     """Return what to write to a run's row for what an attempt used: numbers add up over attempts.
 
     The cost is 0 while no prices are configured.
     """
-    cost = account.tokens_in * settings.OPENAI_PRICE_IN + account.tokens_out * settings.OPENAI_PRICE_OUT
+    cost = usage.tokens_in * settings.OPENAI_PRICE_IN + usage.tokens_out * settings.OPENAI_PRICE_OUT
     return {
-        "prompt": account.prompt,
-        "fallback": account.fallback,
-        "tokens_in": F("tokens_in") + account.tokens_in,
-        "tokens_out": F("tokens_out") + account.tokens_out,
+        "prompt": usage.prompt,
+        "fallback": usage.fallback,
+        "tokens_in": F("tokens_in") + usage.tokens_in,
+        "tokens_out": F("tokens_out") + usage.tokens_out,
         "cost": F("cost") + cost / Decimal(1_000_000),
     }
 
 
-def run_spent(run: Run, account: Account) -> None:
+def run_spent(run: Run, usage: Usage) -> None:
     """Count what a run used that has no answer of its own."""
-    if account.tokens_in:
-        Run.objects.filter(pk=run.pk).update(**spent_fields(account))
+    if usage.tokens_in:
+        Run.objects.filter(pk=run.pk).update(**spent_fields(usage))
 
 
 _warned_at: dict[str, float] = {}

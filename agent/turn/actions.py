@@ -1,10 +1,10 @@
-"""What a model can ask the server to do besides calling tools: send a code, bring in a person, forget who it is.
+"""What a model can ask the server to do besides calling tools: send a code, bring in a person, end an identification.
 
-Each action leaves its row before anything is promised, and repeating it for the same run changes nothing.
+Each action writes its row before anything is promised, and repeating it for the same run changes nothing.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from django.conf import settings
 from django.db.models import Q
@@ -13,32 +13,33 @@ from agent.conversation import confirmations
 from agent.conversation.handoff import run_hand_over
 from agent.conversation.identity import identity_begin, identity_end
 from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
-from agent.inference.base import Step, StepResult
+from agent.inference.base import Step
 from agent.models import Run
+from agent.turn.steps import ActionResult
 from prescriptions import identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
 from prescriptions.models import Handoff
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
 
-def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Starts proving who asks: a code to the contact on file (policy `otp`), or at once (policy `identifier`).
+def identity_code(run: Run, step: Step, address: str) -> ActionResult:
+    """Start proving who asks: by a code to the contact on file (policy `otp`), or at once (policy `identifier`).
 
     Nothing is started inside a frame on a site that is not ours.
     """
     conversation = run.conversation
     if conversation.identity_elsewhere:
-        return {"verified": False, "elsewhere": True}
-    identifier = str(arguments.get("identifier", ""))[:254]
+        return ActionResult(step, result={"verified": False, "elsewhere": True})
+    identifier = str(step.arguments.get("identifier", ""))[:254]
     if settings.CHAT_IDENTITY == "identifier":
         try:
             patient = identity.identifier_accept(
                 conversation_id=conversation.pk, identifier=identifier, address=address
             )
         except PatientNotFound:
-            return {"verified": False, "found": False}
+            return ActionResult(step, result={"verified": False, "found": False})
         identity_begin(conversation.pk, patient)
-        return {"verified": True}
+        return ActionResult(step, result={"verified": True}, identity_changed=True)
     try:
         started = identity.challenge_start(
             conversation_id=conversation.pk,
@@ -48,72 +49,77 @@ def identity_code(run: Run, arguments: Mapping[str, Any], address: str) -> dict[
             language=conversation.language,
         )
     except IdentityLimited:
-        return {"verified": False, "limited": True}
-    return {"verified": False, "expires_at": started.expires_at.isoformat()}
+        return ActionResult(step, result={"verified": False, "limited": True})
+    until = {"expires_at": started.expires_at.isoformat()}
+    return ActionResult(step, result={"verified": False, **until}, events=[("identity.requested", until)])
 
 
-def handoff_open(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Brings in a person: the row with its number, or the one that this conversation has open already."""
-    reason = str(arguments.get("reason", "customer_asked"))
+def identity_forget(run: Run, step: Step, address: str) -> ActionResult:
+    """End the proof of who asks: the next patient question needs a new code."""
+    identity_end(run.conversation_id)
+    return ActionResult(step, identity_changed=True)
+
+
+def handoff_open(run: Run, step: Step, address: str) -> ActionResult:
+    """Bring in a person: open a hand-off, or return the one that this conversation has open already."""
+    reason = str(step.arguments.get("reason", "customer_asked"))
     patient = run.conversation.proven_patient
-    theirs = Handoff.objects.filter(Q(patient=None) | Q(patient=patient), conversation_id=run.conversation_id)
-    done = run_hand_over(
+    handoff = run_hand_over(
         run,
         reason=reason if reason in Handoff.Reason.values else "customer_asked",
         run_key=str(run.pk),
-        earlier=theirs,
+        earlier=Handoff.objects.filter(
+            Q(patient=None) | Q(patient=patient), conversation_id=run.conversation_id
+        ),
         patient=patient,
     )
-    if done is None:
+    if handoff is None:
         # Cancelled meanwhile: nobody reads this.
-        return {"number": "", "again": True, "reason": reason}
-    return {"number": done.handoff.number, "again": done.again, "reason": done.handoff.reason}
+        return ActionResult(step, result={"number": "", "again": True, "reason": reason})
+    row = handoff.row
+    return ActionResult(step, result={"number": row.number, "again": handoff.again, "reason": row.reason})
 
 
-def refill_ask(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Asks for the customer's yes before a refill is passed to a pharmacist."""
-    prescription_id = arguments.get("prescription_id")
+def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
+    """Ask for the customer's yes before a refill is passed to a pharmacist."""
+    prescription_id = step.arguments.get("prescription_id")
     if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
-        return {}
-    return confirmations.refill_ask(run, prescription_id)
+        return ActionResult(step)
+    asked = confirmations.refill_ask(run, prescription_id)
+    return ActionResult(step, result=asked, events=[("confirm.requested", asked)] if asked else ())
 
 
-def refill_pass_on(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Passes a refill to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
-    waiting = confirmations.confirmed(run)
+def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:
+    """Pass a refill to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
+    confirmed = confirmations.confirmed(run)
     patient = run.conversation.proven_patient
-    if waiting is None or patient is None or patient.pk != waiting.payload["patient"]:
-        return {}
+    if confirmed is None or patient is None or patient.pk != confirmed.payload["patient"]:
+        return ActionResult(step)
     # Read by staff in either language.
-    summary = f"Rx {waiting.payload['prescription']}"
-    done = run_hand_over(
+    summary = f"Rx {confirmed.payload['prescription']}"
+    handoff = run_hand_over(
         run,
         reason="refill",
-        run_key=f"confirm:{waiting.pk}",
+        run_key=f"confirm:{confirmed.pk}",
         earlier=Handoff.objects.filter(patient=patient, summary=summary),
         patient=patient,
         summary=summary,
     )
-    if done is None:
-        return {}
-    return {"number": done.handoff.number, "again": done.again, "reason": done.handoff.reason}
+    if handoff is None:
+        return ActionResult(step)
+    result = {"number": handoff.row.number, "again": handoff.again}
+    return ActionResult(step, result=result if handoff.again else {**result, "reason": handoff.row.reason})
 
 
-def identity_forget(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Ends the proof of who asks: the next patient question needs a new code."""
-    identity_end(run.conversation_id)
-    return {}
-
-
-def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Facts of a store, of a city's branches, or of all branches; with kilometres, nearest first, when a location was shared."""
-    query = str(arguments.get("query") or "")
+def store_info(run: Run, step: Step, address: str) -> ActionResult:
+    """Describe a store, a city's branches, or all branches; nearest first when the customer shared a location."""
+    query = str(step.arguments.get("query") or "")
     place = place_find(query) if query else None
     if isinstance(place, UnservedPlace):
         nearest = None
         if place.locality:
             nearest = store_nearest(place.locality.point)
-        return {"stores": [], "unserved": place.name, "nearest": nearest}
+        return ActionResult(step, result={"stores": [], "unserved": place.name, "nearest": nearest})
     if isinstance(place, StorePlace):
         stores = [place.store]
     elif isinstance(place, CityPlace):
@@ -122,20 +128,20 @@ def store_info(run: Run, arguments: Mapping[str, Any], address: str) -> dict[str
         stores = list(branches_all())
     here = run.conversation.location
     if stores and here:
-        return {"stores": by_distance(stores, here)}
-    return {"stores": stores_described(stores)}
+        return ActionResult(step, result={"stores": by_distance(stores, here)})
+    return ActionResult(step, result={"stores": stores_described(stores)})
 
 
-ACTIONS: Final[Mapping[str, Callable[[Run, Mapping[str, Any], str], dict[str, Any]]]] = {
+ACTIONS: Final[Mapping[str, Callable[[Run, Step, str], ActionResult]]] = {
     "identity.code": identity_code,
-    "store.info": store_info,
     "identity.forget": identity_forget,
+    "store.info": store_info,
     "handoff.open": handoff_open,
     "refill.ask": refill_ask,
     "refill.pass_on": refill_pass_on,
 }
 
 
-def action_run(run: Run, step: Step, address: str) -> StepResult:
-    """Carries out one action and returns what came of it."""
-    return StepResult(step, ok=True, result=ACTIONS[step.name](run, step.arguments, address))
+def action_run(run: Run, step: Step, address: str) -> ActionResult:
+    """Carry out an action for the customer at this address, as `ACTIONS` names it."""
+    return ACTIONS[step.name](run, step, address)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from agent.chat import protocol
-from agent.chat.protocol import BadFrame
+from agent.chat.protocol import BadMessage
 from agent.checks import plain_http_sites
 from agent.conversation import accept, embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
@@ -198,12 +198,14 @@ def test_a_conversation_goes_on_where_it_began(embedded: tuple[Conversation, str
 
 # -- The door -----------------------------------------------------------------------------------------------
 def enter(**hello: Any) -> embedding.Entrance:
+    message = protocol.parse({"type": "hello", **hello})
+    assert isinstance(message, protocol.Hello)
     return embedding.entrance(
         address=HERE,
         language="he",
-        site=protocol.short(hello, "site"),
-        ticket=protocol.short(hello, "ticket"),
-        secret=protocol.short(hello, "conversation"),
+        site=message.site,
+        ticket=message.ticket,
+        secret=message.conversation,
     )
 
 
@@ -251,13 +253,13 @@ def test_a_hello_with_a_ticket_of_the_way_out_takes_the_conversation_along(
         ({"site": "pub_demo", "ticket": None}, TicketRefused),
         ({"site": "pub_demo", "ticket": "x" * 200}, TicketRefused),
         ({"ticket": "x"}, TicketRefused),
-        ({"ticket": 7}, BadFrame),
-        ({"site": 7, "ticket": "x"}, BadFrame),
-        ({"site": ["pub_demo"], "ticket": {}}, BadFrame),
-        ({"site": "pub_demo", "ticket": "x" * 10_000}, BadFrame),
-        ({"site": "\ud800", "ticket": "x"}, BadFrame),
-        ({"ticket": "\ud800"}, BadFrame),
-        ({"ticket": ""}, BadFrame),
+        ({"ticket": 7}, BadMessage),
+        ({"site": 7, "ticket": "x"}, BadMessage),
+        ({"site": ["pub_demo"], "ticket": {}}, BadMessage),
+        ({"site": "pub_demo", "ticket": "x" * 10_000}, BadMessage),
+        ({"site": "\ud800", "ticket": "x"}, BadMessage),
+        ({"ticket": "\ud800"}, BadMessage),
+        ({"ticket": ""}, BadMessage),
     ],
 )
 def test_a_hello_with_half_an_entrance_is_refused(
@@ -385,12 +387,14 @@ def test_on_a_site_of_our_own_identity_is_proven_as_ever(ask: Callable[[Conversa
 
 @pytest.mark.parametrize("policy", ["otp", "identifier"])
 def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Settings, policy: str) -> None:
+    from agent.inference.base import Step
     from agent.turn.actions import identity_code
 
     settings.CHAT_IDENTITY = policy
     conversation = framed()
     run = Run.objects.create(conversation=conversation, input_seq=0)
-    assert identity_code(run, {"identifier": CONTACTS[0]}, "") == {"verified": False, "elsewhere": True}
+    asked = Step("identity.code", {"identifier": CONTACTS[0]})
+    assert identity_code(run, asked, "").result == {"verified": False, "elsewhere": True}
     assert not Challenge.objects.exists()
 
 

@@ -6,7 +6,7 @@ from uuid import uuid4
 import pytest
 
 from agent.conversation import accept, events, runs
-from agent.inference.base import Account
+from agent.inference.base import Usage
 from agent.models import Conversation, Event, Run
 from prescriptions.models import Patient
 
@@ -94,12 +94,12 @@ def test_a_runs_row_from_its_claim_to_its_end(conversation: Conversation) -> Non
     stored = Run.objects.get(pk=run.pk)
     assert (stored.state, stored.attempts, stored.progress, stored.input) == ("running", 1, {}, NESTED)
     assert (stored.lease_owner, stored.lease_until) == (run.lease_owner, run.lease_until)
-    account = Account(model="m", prompt="abc", tokens_in=900, tokens_out=100)
+    usage = Usage(model="m", prompt="abc", tokens_in=900, tokens_out=100)
     # Another process has taken it up.
     run.attempts += 1
-    assert not runs.run_done(run, 2, "m", account)
+    assert not runs.run_done(run, 2, "m", usage)
     run.attempts -= 1
-    assert runs.run_done(run, 2, "m", account) and not runs.run_done(run, 3, "m", account)
+    assert runs.run_done(run, 2, "m", usage) and not runs.run_done(run, 3, "m", usage)
     done = Run.objects.get(pk=run.pk)
     assert (done.state, done.answer_seq, done.tokens_in, done.cost) == ("done", 2, 900, Decimal(0))
     assert done.finished_at and done.lease_until is None

@@ -14,10 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from pharmacy_site.lib.text import deletions, fold, hebrew_stems, one_typo
 from pharmacy_site.lib.vocabulary import SENTENCE_MARK
+from pharmacy_site.lib.yaml_files import yaml_read
 
 Span = tuple[int, int]  # first word, word after the last one
 _NOWHERE: Final = frozenset[Span]()
@@ -239,8 +238,7 @@ class Lexicon:
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
         """Return the lexicon in `<name>.yaml` beside this module."""
-        text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
-        return cls(yaml.safe_load(text), typo_from=typo_from)
+        return cls(yaml_read(Path(__file__).with_name(f"{name}.yaml")), typo_from=typo_from)
 
     def read(self, text: str) -> list[Sentence]:
         """Return the sentences of a message, each ready to be asked for concepts."""
