@@ -96,7 +96,7 @@ async def _answered(meter: Meter, count: int) -> None:
     """Answer the message in so many new conversations, one after the other."""
     from agent.chat.hub import Hub
     from agent.chat.progress import RunProgress
-    from agent.conversation import runs
+    from agent.conversation import accept, runs
     from agent.conversation.events import conversation_begin
     from agent.threads import run_db
     from agent.turn import loop
@@ -105,7 +105,7 @@ async def _answered(meter: Meter, count: int) -> None:
     for _ in range(count):
         conversation, _secret = await run_db(conversation_begin)(language="en")
         with meter:
-            await run_db(runs.message_accept)(
+            await run_db(accept.message_accept)(
                 conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
             )
             run = await run_db(runs.run_claim)(conversation.pk)

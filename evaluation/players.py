@@ -1,6 +1,6 @@
-"""Assistants that prove the scenarios: one plays the gold, one does nothing, one always hands off.
+"""Define assistants that test the scenarios themselves: one plays the gold, one does nothing, one always hands off.
 
-They are models like any other, named by `CHAT_MODEL`; the trial tells them at which turn it is.
+They are models like any other, named by `CHAT_MODEL`; the trial sets which turn is played.
 """
 
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 
 from agent.inference.base import Model, Reply, Session, Speech, Step, StepResult, Turn
 from evaluation import scenario as data
-from evaluation.wording import spoken
+from evaluation.wording import phrase_for
 from pharmacy_site.lib.text import as_language
 
 _SORRY = {"en": "I'm sorry.", "he": "מצטער."}
 _OPENING = {"en": "Here it is:", "he": "הנה:"}
-_HANDED = {
+_HANDED_OFF = {
     "en": "I've passed your request on to our staff. Your number is {number}.",
     "he": "העברתי את הפנייה לצוות שלנו. מספר הפנייה הוא {number}.",
 }
@@ -21,17 +21,18 @@ _HANDED = {
 
 @dataclass
 class Stage:
-    """Where the trial of this process is."""
+    """The turn that this process plays now."""
 
     turn: data.Turn = field(default_factory=data.Turn)
-    closing: Sequence[data.Wanted] = ()  # what must have been told by the end, on the last turn
+    closing: Sequence[data.Wanted] = ()
+    """On the last turn, what must have been said by the end of the conversation."""
 
 
 stage = Stage()
 
 
 def stage_set(scenario: data.Scenario, turn: data.Turn) -> None:
-    """Tells the players what is played now."""
+    """Set the turn that is played now."""
     stage.turn = turn
     stage.closing = scenario.communicate if turn is scenario.turns[-1] else ()
 
@@ -49,7 +50,7 @@ class Player:
 
 
 class Oracle(Session):
-    """Calls what the gold calls and says what must be said."""
+    """Calls what the gold calls and says what the turn requires."""
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the gold's calls, then the answer."""
@@ -57,9 +58,9 @@ class Oracle(Session):
         if gold and not results:
             return gold
         language = as_language(stage.turn.lang or self.turn.language)
-        told = [spoken(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
-        text = "\n".join([_OPENING[language], *(f"{line}." for line in told)])
-        return Reply(text, language, dict(self.turn.state))
+        sentences = [phrase_for(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
+        text = "\n".join([_OPENING[language], *(f"{line}." for line in sentences)])
+        return Reply(text, language, self.turn.state)
 
 
 class Nothing(Session):
@@ -67,7 +68,7 @@ class Nothing(Session):
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
         """Return an apology."""
-        return Reply(_SORRY[self.turn.language], self.turn.language, dict(self.turn.state))
+        return Reply(_SORRY[self.turn.language], self.turn.language, self.turn.state)
 
 
 class AlwaysHandoff(Session):
@@ -77,8 +78,8 @@ class AlwaysHandoff(Session):
         """Return a hand-off, then its number."""
         if not results:
             return [Step("handoff.open", {"reason": "customer_asked"})]
-        text = _HANDED[self.turn.language].format(number=results[0].result["number"])
-        return Reply(text, self.turn.language, dict(self.turn.state))
+        text = _HANDED_OFF[self.turn.language].format(number=results[0].result["number"])
+        return Reply(text, self.turn.language, self.turn.state)
 
 
 def oracle() -> Model:

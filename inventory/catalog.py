@@ -6,7 +6,7 @@ so that an imported catalogue of thousands does not make every name ambiguous.
 """
 
 import re
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -43,7 +43,6 @@ from inventory.search import (
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from pharmacy_site.lib.tokens import tokens as tokenize
 from pharmacy_site.lib.tokens import written
-from stores.edition import kept
 
 MOST_CANDIDATES: Final = 10
 MOST_RESULTS: Final = 20
@@ -160,16 +159,6 @@ def medications_search(query: str, limit: int = MOST_RESULTS) -> list[Medication
     return _load(ids_narrowed(results, narrowing)[:limit], contents=True)
 
 
-def medications_narrow(medications: Sequence[Medication], query: str) -> list[Medication]:
-    """Return those that best fit the form, strength and release in the query; all of them when none fits."""
-    narrowing = narrowing_read(words(query))
-    met = [
-        narrowing.count_met(form=item.form, strength=item.strength, release=item.release)
-        for item in medications
-    ]
-    return [item for item, count in zip(medications, met, strict=True) if count == max(met)]
-
-
 def medications_suggest(query: str, limit: int = 3) -> list[Medication]:
     """Return near misses, one per name: what the query would find if one letter were different.
 
@@ -246,14 +235,10 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """Return the medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    found = kept("medications", order, _by_id)
+    by_id = Medication.objects.select_related("category").in_bulk(order)
     if contents:
-        contents_load(found.values())
-    return [found[pk] for pk in order if pk in found]
-
-
-def _by_id(ids: Collection[int]) -> dict[int, Medication]:
-    return Medication.objects.select_related("category").in_bulk(list(ids))
+        contents_load(by_id.values())
+    return [by_id[pk] for pk in order if pk in by_id]
 
 
 def _by_label(query: str, readings: dict[str, int], matches: list[Match]) -> list[Medication]:

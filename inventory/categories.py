@@ -43,8 +43,8 @@ def categories_load(path: Path, *, update: bool) -> list[int]:
 def categories_called(keys: list[str]) -> set[str]:
     """Return those of the compact names that are a category's, also in singular or plural ("painkiller(s)")."""
     forms = {form: key for key in keys for form in (key, f"{key}s", key.removesuffix("s"))}
-    found = set(CategoryAlias.objects.filter(folded__in=forms).values_list("folded", flat=True))
+    called = set(CategoryAlias.objects.filter(folded__in=forms).values_list("folded", flat=True))
     # All categories are read: there are a few dozen at most.
     for names in Category.objects.values_list("name_en", "name_he"):
-        found |= {compact(name) for name in names if name} & forms.keys()
-    return {forms[form] for form in found}
+        called |= {compact(name) for name in names if name} & forms.keys()
+    return {forms[form] for form in called}

@@ -83,7 +83,9 @@ def _upsert(model: type[M], rows: dict[Any, M], key: object, identity: Entry, va
 
 
 def _ingredients(entries: list[Entry]) -> dict[str, Ingredient]:
-    found = {row.key: row for row in Ingredient.objects.filter(key__in=[entry["key"] for entry in entries])}
+    rows_by_key = {
+        row.key: row for row in Ingredient.objects.filter(key__in=[entry["key"] for entry in entries])
+    }
     aliases = {row.folded: row for row in IngredientAlias.objects.all()}
     for entry in entries:
         values = {
@@ -92,18 +94,18 @@ def _ingredients(entries: list[Entry]) -> dict[str, Ingredient]:
             "classes": list(entry.get("classes", [])),
             "assessed": True,
         }
-        ingredient = _upsert(Ingredient, found, entry["key"], {"key": entry["key"]}, values)
+        ingredient = _upsert(Ingredient, rows_by_key, entry["key"], {"key": entry["key"]}, values)
         for text in entry.get("aliases", []):
             folded = compact(text)[:FOLDED_LENGTH]
             _upsert(
                 IngredientAlias, aliases, folded, {"folded": folded}, {"ingredient": ingredient, "text": text}
             )
-    return found
+    return rows_by_key
 
 
 def _medications(entries: list[Entry]) -> None:
-    found = Medication.objects.in_bulk([entry["id"] for entry in entries])
-    if any(medication.external_id for medication in found.values()):
+    rows_by_id = Medication.objects.in_bulk([entry["id"] for entry in entries])
+    if any(medication.external_id for medication in rows_by_id.values()):
         raise DemoConflict("the demo's numbers are taken by products of an import")
     categories = dict(Category.objects.values_list("slug", "pk"))
     for entry in entries:
@@ -124,12 +126,12 @@ def _medications(entries: list[Entry]) -> None:
             "acute_antibiotic": bool(entry.get("acute_antibiotic")),
             "price": Decimal(str(entry["price"])) if entry.get("price") is not None else None,
         }
-        _upsert(Medication, found, entry["id"], {"id": entry["id"]}, values)
+        _upsert(Medication, rows_by_id, entry["id"], {"id": entry["id"]}, values)
 
 
 def _contents(entries: list[Entry], ingredients: dict[str, Ingredient]) -> None:
     rows = MedicationIngredient.objects.filter(medication_id__in=[entry["id"] for entry in entries])
-    found = {(row.medication_id, row.ingredient_id): row for row in rows}
+    rows_by_key = {(row.medication_id, row.ingredient_id): row for row in rows}
     wanted = set()
     for entry in entries:
         for position, part in enumerate(entry["ingredients"]):
@@ -138,8 +140,8 @@ def _contents(entries: list[Entry], ingredients: dict[str, Ingredient]) -> None:
             amount, unit = strength_parse(part["strength"]) or (None, "")
             values = {"strength": part["strength"], "amount": amount, "unit": unit, "position": position}
             identity = {"medication_id": key[0], "ingredient_id": key[1]}
-            _upsert(MedicationIngredient, found, key, identity, values)
-    surplus = [row.pk for key, row in found.items() if key not in wanted]
+            _upsert(MedicationIngredient, rows_by_key, key, identity, values)
+    surplus = [row.pk for key, row in rows_by_key.items() if key not in wanted]
     MedicationIngredient.objects.filter(pk__in=surplus).delete()
 
 
@@ -156,7 +158,7 @@ def _aliases(entries: list[Entry]) -> None:
 
 def _leaflets(entries: list[Entry], meta: Entry) -> None:
     rows = LeafletSection.objects.filter(medication_id__in=[entry["id"] for entry in entries])
-    found = {(row.medication_id, row.kind): row for row in rows}
+    rows_by_key = {(row.medication_id, row.kind): row for row in rows}
     source = _translated("source", meta["leaflet_source"])
     as_of = timezone.localdate() - timedelta(days=int(meta["leaflet_days_old"]))
     new = []
@@ -164,23 +166,25 @@ def _leaflets(entries: list[Entry], meta: Entry) -> None:
         for kind, texts in (entry.get("leaflet") or {}).items():
             values = {**_translated("text", texts), **source}
             identity = {"medication_id": entry["id"], "kind": kind, "updated_on": as_of}
-            if (entry["id"], kind) in found:
-                _upsert(LeafletSection, found, (entry["id"], kind), {}, values)
+            if (entry["id"], kind) in rows_by_key:
+                _upsert(LeafletSection, rows_by_key, (entry["id"], kind), {}, values)
             else:
                 new.append(LeafletSection(**identity, **values))
     LeafletSection.objects.bulk_create(new)
 
 
 def _interactions(entries: list[Entry], ingredients: dict[str, Ingredient]) -> None:
-    found = {(row.ingredient_a_id, row.ingredient_b_id): row for row in Interaction.objects.all()}
+    rows_by_key = {(row.ingredient_a_id, row.ingredient_b_id): row for row in Interaction.objects.all()}
     for entry in entries:
         low, high = sorted((ingredients[entry["a"]].pk, ingredients[entry["b"]].pk))
-        row = found.get((low, high))
+        row = rows_by_key.get((low, high))
         if row is not None and row.level == Interaction.Level.AVOID:
             # A level is never lowered, not by the demo either.
             continue
         values = {"level": entry["level"], "source_text": entry.get("source_text") or "", "sources": "demo"}
-        _upsert(Interaction, found, (low, high), {"ingredient_a_id": low, "ingredient_b_id": high}, values)
+        _upsert(
+            Interaction, rows_by_key, (low, high), {"ingredient_a_id": low, "ingredient_b_id": high}, values
+        )
 
 
 def _stock(entries: list[Entry]) -> None:

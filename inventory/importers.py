@@ -24,18 +24,16 @@ from inventory.import_meaning import (
     product_read,
 )
 from inventory.import_reading import (
-    ImportRefused,
     ImportReport,
     Problem,
-    Progress,
     Row,
     RowFile,
-    quiet,
     rows_check,
 )
 from inventory.index import BATCH as INDEX_BATCH
 from inventory.index import index_rebuild
 from inventory.models import Category, Medication, MedicationIngredient
+from pharmacy_site.lib.importing import ImportRefused, Progress, quiet
 
 FIRST_IMPORTED_ID: Final = 1_001
 """Smaller ids are reserved for the demo data and for products entered by hand."""

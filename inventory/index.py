@@ -129,14 +129,14 @@ def _analyse() -> None:
 
 def _names(ids: Sequence[int]) -> list[tuple[int, str, int]]:
     """Return every name of every medication of the batch, with its kind."""
-    found: list[tuple[int, str, int]] = []
+    names: list[tuple[int, str, int]] = []
     columns: tuple[str, ...] = ("pk", "name_en", "name_he", "generic_name_en", "generic_name_he")
     for row in _in_chunks(Medication.objects.order_by(), "pk__in", ids, columns=columns):
-        found += [(row[0], name, Kind.NAME) for name in row[1:3] if name]
-        found += [(row[0], name, Kind.INGREDIENT) for name in row[3:5] if name]
+        names += [(row[0], name, Kind.NAME) for name in row[1:3] if name]
+        names += [(row[0], name, Kind.INGREDIENT) for name in row[3:5] if name]
     columns = ("medication_id", "text")
     aliases = _in_chunks(MedicationAlias.objects.all(), "medication_id__in", ids, columns=columns)
-    found += [(medication_id, text, Kind.ALIAS) for medication_id, text in aliases]
+    names += [(medication_id, text, Kind.ALIAS) for medication_id, text in aliases]
     columns = ("medication_id", "ingredient_id")
     rows = MedicationIngredient.objects.order_by()
     contents = list(_in_chunks(rows, "medication_id__in", ids, columns=columns))
@@ -150,8 +150,8 @@ def _names(ids: Sequence[int]) -> list[tuple[int, str, int]]:
     for ingredient_id, text in others:
         ingredients[ingredient_id].add(text)
     for medication_id, ingredient_id in contents:
-        found += [(medication_id, name, Kind.INGREDIENT) for name in ingredients[ingredient_id]]
-    return found
+        names += [(medication_id, name, Kind.INGREDIENT) for name in ingredients[ingredient_id]]
+    return names
 
 
 def _typo_words(folded: str) -> set[str]:
@@ -191,14 +191,14 @@ def _in_chunks(
     delete: bool = False,
 ) -> Iterable[Any]:
     """Read (or delete) the rows whose column has one of many values, a chunk at a time."""
-    found: list[Any] = []
+    result: list[Any] = []
     for chunk in _batches(iter(values), _CHUNK):
         part = rows.filter(**{lookup: chunk})
         if delete:
             part._raw_delete(using="default")
         else:
-            found += part.values_list(*columns)
-    return found
+            result += part.values_list(*columns)
+    return result
 
 
 def _insert(model: type[Model], columns: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:

@@ -9,18 +9,16 @@ from django.db import transaction
 from inventory.import_ingredients import IngredientBook
 from inventory.import_meaning import INGREDIENT_LENGTH
 from inventory.import_reading import (
-    ImportRefused,
     ImportReport,
     Problem,
-    Progress,
     Row,
     RowFile,
-    quiet,
     rows_check,
 )
 from inventory.interactions import LEVEL_ORDER
 from inventory.models import Interaction
 from pharmacy_site.lib.fields import LONGEST_TEXT
+from pharmacy_site.lib.importing import ImportRefused, Progress, quiet
 from pharmacy_site.lib.text import clean
 
 COLUMNS: Final = ("drug_a", "drug_b", "level", "sources", "message")

@@ -94,10 +94,10 @@ def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] =
     The terms are read first: given their ids, the query planner need not guess how many products have a name.
     """
     usable = {name for name in names if name and len(name) <= FOLDED_LENGTH}
-    found = remembered(
+    by_name = remembered(
         ("exact_matches", keep, *sorted(kinds)), sorted(usable), lambda new: _exact_matches(new, keep, kinds)
     )
-    matches = [match for of_name in found.values() for match in of_name]
+    matches = [match for of_name in by_name.values() for match in of_name]
     return sorted(matches, key=lambda match: (match.kind, match.rank, match.medication_id, match.folded))
 
 
@@ -111,11 +111,11 @@ def _exact_matches(names: Collection[str], keep: int, kinds: Collection[int]) ->
             return {}
         statement = _OF_TERMS.format(kinds=_places(kinds), terms=_places(terms))
         cursor.execute(statement, [*sorted(kinds), *sorted(terms), keep])
-        found: dict[str, list[Match]] = {}
+        by_name: dict[str, list[Match]] = {}
         for term_id, *row in cursor.fetchall():
             match = Match(*terms[term_id], *row)
-            found.setdefault(match.compact, []).append(match)
-        return found
+            by_name.setdefault(match.compact, []).append(match)
+        return by_name
 
 
 def _places(values: Collection[object]) -> str:

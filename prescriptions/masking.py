@@ -1,8 +1,7 @@
-"""Secrets in a message: codes, dates of birth and national ids, masked before anything is stored.
+"""Mask the secrets in a message before it is stored: codes, dates of birth and national ids. Pure: no database.
 
-Pure: no database. What must stay readable matters as much as what must go, so a number is only masked when
-its shape and its neighbours say what it is: phones and e-mail addresses (identifiers that the customer was
-asked for), strengths, order dates and prescription numbers stay.
+A number is masked only when its shape and the words around it say what it is. Phone numbers and e-mail addresses
+(identifiers that the customer is asked for), strengths, order dates and prescription numbers must stay readable.
 """
 
 import re
@@ -17,12 +16,11 @@ from pharmacy_site.lib.vocabulary import EMAIL_LOOSE, HEBREW_END, HEBREW_START, 
 MASK: Final = "••••••"
 Kind = Literal["code", "birth", "national_id"]
 
-_YOUNGEST: Final = (
-    16  # a full date at least so many years back is taken for a date of birth without further words
-)
+_YOUNGEST: Final = 16
+"""A full date at least so many years ago counts as a date of birth even if the message does not say so."""
 _OLDEST: Final = 130
 
-# A number with single blanks, dashes or dots between its digits, as long as it goes.
+# A whole number, possibly with single blanks, dashes or dots between its digits.
 _RUN: Final = re.compile(r"\d(?:[ .-]?\d)*")
 _CODE_SHAPES: Final = (
     re.compile(r"\d{6}"),
@@ -37,8 +35,10 @@ _NUMBER_OF_THING: Final = re.compile(
     r"|(?:ה|ל|ב)?(?:מרשם|הזמנה|קבלה|חשבונית|פוליסה|שובר|פנייה))"
     r"(?:\s*(?:number|no\.?|nr\.?|id|is|מספר|מס'?|:|\#))*\s*$"
 )
-_LABEL: Final = re.compile(r"[a-z]-?$")  # "H-123456": a number with a letter is a label, not a code
-_BEFORE: Final = 60  # how far back the words are looked for that say what a number is
+# "H-123456": a number after a letter is a label, not a code.
+_LABEL: Final = re.compile(r"[a-z]-?$")
+_BEFORE: Final = 60
+"""How many characters before a number are searched for words that say what it is."""
 CODE_WORD: Final = re.compile(r"\b(?:code|otp|pin)\b|קוד|סיסמ")
 
 _MONTH: Final = f"(?P<name>{MONTH})"
@@ -81,7 +81,7 @@ _LANDLINE: Final = re.compile(r"0[23489]-")
 
 @dataclass(frozen=True)
 class Masked:
-    """A message that may be stored: its secrets replaced, and the code that was in it."""
+    """A message that may be stored, with its secrets masked, and the code that it contained."""
 
     text: str
     code: str | None = None
@@ -89,10 +89,9 @@ class Masked:
 
 
 def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Masked:
-    """Return the message without codes, dates of birth and national ids.
+    """Return the message with its codes, dates of birth and national ids masked.
 
-    Six digits are a code only while a challenge is open; the first such number is returned as `code`, in
-    ASCII digits.
+    Six digits are a code only while a challenge is open; the first such number is returned as `code`, in ASCII digits.
     """
     shadow = Shadow(text)
     today = today or datetime.now(UTC).date()
@@ -120,14 +119,14 @@ def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Mas
 
 
 def codes_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where six digits stand that are no part of a longer number, no quantity and no label."""
+    """Yield the spans of six digits that are not part of a longer number, a quantity or a label."""
     says_code = bool(CODE_WORD.search(text))
     for run in _RUN.finditer(text):
         if any(shape.fullmatch(run.group()) for shape in _CODE_SHAPES):
-            found = [run.span()]
+            candidates = [run.span()]
         else:
-            found = [match.span() for match in _SIX.finditer(text, *run.span())]
-        for start, end in found:
+            candidates = [match.span() for match in _SIX.finditer(text, *run.span())]
+        for start, end in candidates:
             if (
                 _UNIT_AFTER.match(text, end)
                 or text[start - 1 : start] in {"+", "/"}
@@ -140,18 +139,14 @@ def codes_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def births_in(text: str, today: date) -> Iterator[tuple[int, int]]:
-    """Yield where full dates stand that are long past, or any full date of a message that speaks of birth."""
+    """Yield the spans of full dates that are long past, or of any full date if the message speaks of birth."""
     says_birth = bool(BIRTH_WORD.search(text))
     for pattern in DATES:
         for match in pattern.finditer(text):
-            parts = match.groupdict()
-            short = len(parts["year"]) == 2
-            if short and not says_birth:
+            short = len(match["year"]) == 2
+            if (short and not says_birth) or not is_calendar_date(match):
                 continue
-            year = int(parts["year"]) + (1900 if short else 0)
-            name = parts.get("name")
-            if not _is_date(name, parts):
-                continue
+            year = int(match["year"]) + (1900 if short else 0)
             if says_birth or today.year - _OLDEST <= year <= today.year - _YOUNGEST:
                 yield match.span()
     if says_birth:
@@ -161,19 +156,22 @@ def births_in(text: str, today: date) -> Iterator[tuple[int, int]]:
                 yield match.span()
 
 
-def _is_date(name: str | None, parts: dict[str, str]) -> bool:
-    if name is not None:
+def is_calendar_date(match: re.Match[str]) -> bool:
+    """Return whether what one of the `DATES` found has a possible day and month."""
+    parts = match.groupdict()
+    if parts.get("name"):
         return 1 <= int(parts["day"]) <= 31
     return is_day_and_month(int(parts["first"]), int(parts["second"]))
 
 
 def is_day_and_month(first: int, second: int) -> bool:
+    """Return whether two numbers can be a day and a month, in either order."""
     low, high = sorted((first, second))
     return 1 <= low <= 12 and high <= 31
 
 
 def _national_ids(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where identity numbers stand: nine digits with a right check digit, or any named as one."""
+    """Yield the spans of identity numbers: nine digits with a right check digit, or any number named as one."""
     for run in _RUN.finditer(text):
         start, end = run.span()
         digits = re.sub(r"\D", "", run.group())
@@ -191,6 +189,7 @@ def _national_ids(text: str) -> Iterator[tuple[int, int]]:
 
 
 def check_digit_is_right(digits: str) -> bool:
+    """Return whether an Israeli identity number has the right check digit (Luhn)."""
     total = 0
     for place, digit in enumerate(digits):
         value = int(digit) * (1 + place % 2)

@@ -1,8 +1,8 @@
-"""Importing localities from a JSON list or a CSV file, packed with gzip or not.
+"""Import localities from a JSON list or a CSV file, packed with gzip or not.
 
 A record is a town: `id`, `name` (Hebrew), `nameEn`, `lat`, `lon`; CSV files have these columns, and both may have `country`
-and `aliases` (in CSV parted by "|"). A broken file changes nothing and says which record and why; the same file twice
-changes nothing the second time.
+and `aliases` (in CSV separated by "|"). A broken file changes nothing and is refused with its records and reasons;
+importing the same file again changes nothing.
 """
 
 import csv
@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import capwords
@@ -18,38 +18,26 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.importing import ImportRefused, Progress, quiet
 from pharmacy_site.lib.text import clean, compact
 from stores.geo import Point, distance_km
 from stores.models import FOLDED_LENGTH, NAME_LENGTH, Locality, LocalityName, folded_names
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of the unpacked file: many times all the towns of the world, and no room for a packed bomb."""
+"""The limit of the unpacked file: many times all the towns of the world, too little for an archive bomb."""
 MOST_PROBLEMS: Final = 10
 SAME_TOWN_KM: Final = 10
-"""Two records of one name nearer than this are one town."""
-
-
-class LocalitiesRefused(PharmacyError):
-    """The file is broken and nothing was changed; `problems` name records and reasons."""
-
-    def __init__(self, problems: list[str], *, more: bool = False) -> None:
-        super().__init__("the file of localities is broken")
-        self.problems = problems
-        self.more = more
-
-    def __str__(self) -> str:
-        return "\n".join([*self.problems, *(["… and more"] if self.more else [])])
+"""Two records with one name that are nearer than this are the same town."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did."""
+    """The number of towns that an import created, changed, merged or left unchanged."""
 
     created: int = 0
     changed: int = 0
     merged: int = 0
-    """Towns that were there under another slug (from the fixture) and only learned names."""
+    """Towns that existed under another slug (from the fixture) and only got more names."""
     unchanged: int = 0
 
     def __str__(self) -> str:
@@ -58,6 +46,8 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    """One town of the file, checked and cleaned."""
+
     slug: str
     name_en: str
     name_he: str
@@ -67,22 +57,20 @@ class _Record:
     aliases: list[str] = field(default_factory=list)
 
 
-def localities_import(
-    path: Path, *, dry_run: bool = False, progress: Callable[[str, float], None] | None = None
-) -> ImportReport:
-    """Import the file and return what was done; LocalitiesRefused when anything in it is wrong."""
-    tell = progress or (lambda _step, _fraction: None)
-    tell("reading", 0.0)
+def localities_import(path: Path, *, dry_run: bool = False, progress: Progress = quiet) -> ImportReport:
+    """Import the file and return a report; ImportRefused when anything in it is wrong."""
+    progress("reading", 0.0)
     records = _records(_read(path))
-    tell("reading", 1.0)
+    progress("reading", 1.0)
     with transaction.atomic():
-        report = _store(records, tell)
+        report = _store(records, progress)
         if dry_run:
             transaction.set_rollback(True)
     return report
 
 
-def _store(records: list[_Record], tell: Callable[[str, float], None]) -> ImportReport:
+def _store(records: list[_Record], progress: Progress) -> ImportReport:
+    """Create, change or merge the towns and add their names."""
     report = ImportReport()
     by_slug = {locality.slug: locality for locality in Locality.objects.all()}
     by_name: dict[str, list[Locality]] = {}
@@ -93,7 +81,7 @@ def _store(records: list[_Record], tell: Callable[[str, float], None]) -> Import
     created: list[_Record] = []
     names: list[LocalityName] = []
     for done, record in enumerate(records):
-        tell("comparing", done / len(records))
+        progress("comparing", done / len(records))
         same = by_slug.get(record.slug)
         town = same or _same_town(record, by_name)
         if town is None:
@@ -112,13 +100,14 @@ def _store(records: list[_Record], tell: Callable[[str, float], None]) -> Import
     slugs = dict(Locality.objects.values_list("slug", "pk"))
     for record in created:
         names += _names(Locality(pk=slugs[record.slug]), record)
-    fresh = [name for name in names if (name.locality_id, name.folded) not in known]
-    LocalityName.objects.bulk_create(fresh, batch_size=500, ignore_conflicts=True)
-    tell("comparing", 1.0)
+    new_names = [name for name in names if (name.locality_id, name.folded) not in known]
+    LocalityName.objects.bulk_create(new_names, batch_size=500, ignore_conflicts=True)
+    progress("comparing", 1.0)
     return report
 
 
 def _same_town(record: _Record, by_name: dict[str, list[Locality]]) -> Locality | None:
+    """Return the near town with one of the record's names that no import created, or None."""
     here = Point(record.lat, record.lng)
     for folded in folded_names(record.name_he, record.name_en):
         for town in by_name.get(folded, []):
@@ -130,8 +119,8 @@ def _same_town(record: _Record, by_name: dict[str, list[Locality]]) -> Locality 
 
 
 def _differs(town: Locality, record: _Record) -> bool:
-    mine = (town.name_en, town.name_he or "", town.country, town.lat, town.lng)
-    return mine != (record.name_en, record.name_he, record.country, record.lat, record.lng)
+    stored = (town.name_en, town.name_he or "", town.country, town.lat, town.lng)
+    return stored != (record.name_en, record.name_he, record.country, record.lat, record.lng)
 
 
 def _update(town: Locality, record: _Record) -> None:
@@ -164,7 +153,7 @@ def _names(town: Locality, record: _Record) -> list[LocalityName]:
 
 
 def _read(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield records with the words by which a problem names them."""
+    """Yield each record with the place by which a problem names it."""
     try:
         raw = path.read_bytes()
         if raw[:2] == b"\x1f\x8b":
@@ -172,12 +161,12 @@ def _read(path: Path) -> Iterator[tuple[str, Any]]:
                 raw = packed.read(MOST_BYTES + 1)
         content = raw.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
-        raise LocalitiesRefused([f"{path.name}: {error}"]) from error
+        raise ImportRefused([f"{path.name}: {error}"]) from error
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise LocalitiesRefused([f"line {line}: not UTF-8"]) from error
+        raise ImportRefused([f"line {line}: not UTF-8"]) from error
     if len(raw) > MOST_BYTES:
-        raise LocalitiesRefused([f"{path.name}: larger than {MOST_BYTES} bytes"])
+        raise ImportRefused([f"{path.name}: larger than {MOST_BYTES} bytes"])
     if content.lstrip()[:1] in ("[", "{"):
         yield from _read_json(content)
     else:
@@ -193,9 +182,9 @@ def _read_json(content: str) -> Iterator[tuple[str, Any]]:
             if isinstance(error, json.JSONDecodeError)
             else "nested too deep"
         )
-        raise LocalitiesRefused([where]) from error
+        raise ImportRefused([where]) from error
     if not isinstance(rows, list):
-        raise LocalitiesRefused(["line 1: a list of localities is expected"])
+        raise ImportRefused(["line 1: a list of localities is expected"])
     yield from ((f"record {place}", row) for place, row in enumerate(rows, start=1))
 
 
@@ -203,18 +192,18 @@ def _read_csv(content: str) -> Iterator[tuple[str, Any]]:
     reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
     missing = {"id", "name", "nameEn", "lat", "lon"} - set(reader.fieldnames or [])
     if missing:
-        raise LocalitiesRefused([f"line 1: columns are missing: {', '.join(sorted(missing))}"])
+        raise ImportRefused([f"line 1: columns are missing: {', '.join(sorted(missing))}"])
     try:
         for row in reader:
             where = f"line {reader.line_num}"
             if None in row or None in row.values():
-                raise LocalitiesRefused([f"{where}: has other columns than the first line"])
+                raise ImportRefused([f"{where}: has other columns than the first line"])
             yield (
                 where,
                 {**row, "aliases": [part for part in (row.get("aliases") or "").split("|") if part.strip()]},
             )
     except csv.Error as error:
-        raise LocalitiesRefused([f"line {reader.reader.line_num}: {error}"]) from error
+        raise ImportRefused([f"line {reader.reader.line_num}: {error}"]) from error
 
 
 def _records(rows: Iterator[tuple[str, Any]]) -> list[_Record]:
@@ -233,7 +222,7 @@ def _records(rows: Iterator[tuple[str, Any]]) -> list[_Record]:
     if not problems and not records:
         problems = ["the file has no localities"]
     if problems:
-        raise LocalitiesRefused(problems[:MOST_PROBLEMS], more=len(problems) > MOST_PROBLEMS)
+        raise ImportRefused(problems[:MOST_PROBLEMS], more=len(problems) > MOST_PROBLEMS)
     return list(records.values())
 
 
@@ -256,7 +245,7 @@ def _record(row: Any) -> _Record:
         raise ValueError("an alias is too long")
     return _Record(
         slug=f"import-{country.lower()}-{number.lower()}",
-        # Registers shout; names that only exist in one script are better than none in the other.
+        # Registers write capitals. A name that exists in one language only is used for both.
         name_en=(capwords(name_en) if name_en.isupper() else name_en) or name_he,
         name_he=name_he,
         country=country,
@@ -286,6 +275,7 @@ def _degrees(row: dict[str, Any], column: str, most: int) -> float:
         degrees = None
     if degrees is None:
         raise ValueError(f"{column} is missing or no number")
-    if not -most <= degrees <= most:  # also false for "nan"
+    # Not `abs(degrees) > most`, which is false for "nan".
+    if not -most <= degrees <= most:
         raise ValueError(f"{column} is not between -{most} and {most}")
     return degrees

@@ -266,9 +266,3 @@ class OpeningException(models.Model):
             raise ValidationError(
                 _("Give an opening time before the closing time, or mark the day as closed.")
             )
-
-
-class Edition(models.Model):
-    """A stamp of what the catalogue and the stores are now; triggers write it, `stores/edition.py` reads it."""
-
-    stamp = models.UUIDField(primary_key=True)

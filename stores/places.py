@@ -11,11 +11,9 @@ from typing import Final
 
 from django.db import connection
 
-from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold, hebrew_stems, one_typo
 from pharmacy_site.lib.tokens import Span, Token, spans, written
 from pharmacy_site.lib.tokens import tokens as tokenize
-from stores.edition import kept
 from stores.models import Locality, LocalityName, Store, StoreAlias
 
 LONGEST_NAME: Final = 5
@@ -133,8 +131,7 @@ def places_in(message: str) -> list[PlaceMention]:
 
 def stores_by_id(ids: Collection[int]) -> dict[int, Store]:
     """Return the stores with these numbers, also inactive ones, with their towns; at most one query."""
-    rows = Store.objects.select_related("locality")
-    return kept("stores", ids, lambda new: rows.in_bulk(list(new)))
+    return Store.objects.select_related("locality").in_bulk(ids)
 
 
 # Written as SQL because every message runs it, and the ORM takes longer to build it than the database to run it.
@@ -160,35 +157,25 @@ def _hits(tokens: list[Token]) -> list[_Hit]:
     return sorted(hits, key=lambda hit: hit.span.start)
 
 
-def _named(names: set[str]) -> tuple[dict[str, list[Store]], dict[str, list[Locality]]]:
+def _named(names: Collection[str]) -> tuple[dict[str, list[Store]], dict[str, list[Locality]]]:
     """Return the stores and the towns with these names: stores by number, well-known towns first."""
-    found = remembered("places", names, _read)
-    stores = {name: of_name[0] for name, of_name in found.items() if of_name[0]}
-    localities = {name: of_name[1] for name, of_name in found.items() if of_name[1]}
+    rows: list[tuple[str, int, int]] = []
+    if names:
+        with connection.cursor() as cursor:
+            cursor.execute(_NAMED.format(names=", ".join(["%s"] * len(names))), 2 * sorted(names))
+            rows = sorted(cursor.fetchall())
+    store_of = stores_by_id({pk for _, pk, is_store in rows if is_store})
+    town_of = Locality.objects.in_bulk({pk for _, pk, is_store in rows if not is_store})
+    stores: dict[str, list[Store]] = {}
+    localities: dict[str, list[Locality]] = {}
+    for name, pk, is_store in rows:
+        if is_store and pk in store_of and store_of[pk].is_active:
+            stores.setdefault(name, []).append(store_of[pk])
+        elif not is_store and pk in town_of:
+            localities.setdefault(name, []).append(town_of[pk])
+    for towns in localities.values():
+        towns.sort(key=lambda town: not town.is_prominent)
     return stores, localities
-
-
-def _read(names: set[str]) -> dict[str, tuple[list[Store], list[Locality]]]:
-    if not names:
-        return {}
-    with connection.cursor() as cursor:
-        cursor.execute(_NAMED.format(names=", ".join(["%s"] * len(names))), 2 * sorted(names))
-        rows = cursor.fetchall()
-    of_stores = [(folded, pk) for folded, pk, is_store in rows if is_store]
-    of_towns = [(folded, pk) for folded, pk, is_store in rows if not is_store]
-    named: dict[str, tuple[list[Store], list[Locality]]] = {folded: ([], []) for folded, _, _ in rows}
-    if of_stores:
-        found = stores_by_id([pk for _, pk in of_stores])
-        for folded, pk in sorted(of_stores, key=lambda row: row[1]):
-            if pk in found and found[pk].is_active:
-                named[folded][0].append(found[pk])
-    if of_towns:
-        known = kept(
-            "localities", [pk for _, pk in of_towns], lambda new: Locality.objects.in_bulk(list(new))
-        )
-        for folded, pk in sorted(of_towns, key=lambda row: (not known[row[1]].is_prominent, row[1])):
-            named[folded][1].append(known[pk])
-    return named
 
 
 def _near_miss(tokens: list[Token]) -> _Hit | None:

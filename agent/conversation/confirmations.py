@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from agent.answers.render import label, measure, say
 from agent.conversation import events
-from agent.conversation.runs import address_key
+from agent.conversation.accept import address_key
 from agent.models import Confirmation, Run
 from agent.turn.context import verified_patient
 from pharmacy_site.lib.bilingual import named

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from pharmacy_site.lib.json_values import walk
 from pharmacy_site.lib.vocabulary import NUMBER_WORDS
 
 _NUMBERS: Final = {
@@ -39,7 +40,6 @@ _NEEDED: Final = re.compile(
 )
 
 
-_PLAIN: Final = (str, int, float, type(None))
 _COUNTED: Final = {
     "stock": (
         re.compile(r"(\d+)\s*(?:packs?|packages?|units?|boxes|box|bottles?|left in stock|in stock|available|אריז\w*|יחיד\w*|קופס\w*)", re.I),
@@ -65,20 +65,16 @@ def counts_unproven(text: str, facts: object) -> bool:
     return False
 
 
-def _counted(value: object, keys: frozenset[str], *, inside: bool = False) -> set[int]:
+def _counted(facts: object, keys: frozenset[str]) -> set[int]:
     """The whole numbers under such keys, and the lengths of lists."""
-    found: set[int] = set()
-    if isinstance(value, int | str):
-        if inside and str(value).isdecimal():
-            found.add(int(value))
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if (within := inside or key in keys) or not isinstance(item, _PLAIN):
-                found |= _counted(item, keys, inside=within)
-    elif isinstance(value, list | tuple):
-        found.add(len(value))
-        for item in value:
-            found |= _counted(item, keys, inside=inside)
+    inside = [inner for _, inner in walk(facts)]
+    found = {len(inner) for inner in inside if isinstance(inner, list | tuple)}
+    named = [
+        item for inner in inside if isinstance(inner, Mapping) for key, item in inner.items() if key in keys
+    ]
+    for _, leaf in walk(named):
+        if isinstance(leaf, int | str) and str(leaf).isdecimal():
+            found.add(int(leaf))
     return found
 
 

@@ -12,7 +12,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent.conversation import confirmations
-from agent.conversation.runs import handoff_tell, run_hold
+from agent.conversation.handoff import handoff_announce
+from agent.conversation.runs import run_still_ours
 from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
 from agent.inference.base import Step
 from agent.models import Conversation, Run
@@ -69,7 +70,7 @@ def handoff_open(run: Run, step: Step, address: str) -> ActionResult:
     reason = str(step.arguments.get("reason", "customer_asked"))
     patient = verified_patient(run.conversation)
     with transaction.atomic():
-        if not run_hold(run):
+        if not run_still_ours(run):
             # Cancelled meanwhile: nobody reads this.
             return ActionResult(step, result={"number": "", "again": True, "reason": reason})
         is_open = Handoff.objects.filter(conversation_id=run.conversation_id, state=Handoff.State.OPEN)
@@ -100,7 +101,7 @@ def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:
     run_key = f"confirm:{confirmed.pk}"
     summary = f"Rx {confirmed.payload['prescription']}"  # read by staff in either language
     with transaction.atomic():
-        if not run_hold(run):
+        if not run_still_ours(run):
             return ActionResult(step)
         same = Handoff.objects.filter(patient=patient, summary=summary, state=Handoff.State.OPEN)
         earlier = same.exclude(run_key=run_key).first()
@@ -124,7 +125,7 @@ def _handed_over(
         summary=summary,
     )
     if not is_known:
-        handoff_tell(run.conversation, opened, run)
+        handoff_announce(run.conversation, opened, run)
     return ActionResult(step, result={"number": opened.number, "again": False, "reason": opened.reason})
 
 

@@ -15,6 +15,7 @@ from agent.safety import claims, policy
 from agent.safety.disclosure import facts_of
 from agent.safety.grounding import Grounds, numbers_of
 from agent.turn.context import TurnContext
+from pharmacy_site.lib.json_values import walk
 
 _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("handoff.open", "refill.pass_on"): (
@@ -116,48 +117,26 @@ class OutputCheck:
 
 def _lengths(value: Any) -> list[int]:
     """The length of every list inside a value: how many things were listed is a fact of it."""
-    if isinstance(value, str):
-        return []
-    if isinstance(value, Mapping):
-        return [size for item in value.values() for size in _lengths(item)]
-    if isinstance(value, list | tuple):
-        return [len(value), *(size for item in value for size in _lengths(item))]
-    return []
+    return [len(inner) for _, inner in walk(value) if isinstance(inner, list | tuple)]
 
 
 def _names(state: Mapping[str, Any]) -> list[str]:
     """Names of products that the conversation is about: their digits are part of a name."""
-    found: list[str] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, Mapping):
-            found.extend(str(value[key]) for key in ("en", "he", "name", "strength", "query") if key in value)
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item)
-
-    walk(state)
-    return found
+    return [
+        str(inner[key])
+        for _, inner in walk(state)
+        if isinstance(inner, Mapping)
+        for key in ("en", "he", "name", "strength", "query")
+        if key in inner
+    ]
 
 
 def _shown(reply: Reply) -> str:
     """All text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
     texts = [reply.text]
-
-    def walk(value: Any) -> None:
+    for _, value in walk([card["data"] for card in reply.cards]):
         if isinstance(value, str):
             texts.append(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             texts.append(format(Decimal(str(value)), "f"))
-        elif isinstance(value, Mapping):
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item)
-
-    for card in reply.cards:
-        walk(card["data"])
     return "\n".join(texts)

@@ -11,7 +11,7 @@ from answering import answer, answer_next
 
 from agent.chat.hub import Hub
 from agent.chat.runner import Runner
-from agent.conversation import events, runs
+from agent.conversation import accept, events, runs
 from agent.inference.base import Reply, Session, Step, StepResult, Turn
 from agent.models import Conversation, Event, Run, ToolCall
 from agent.threads import run_db
@@ -56,7 +56,7 @@ def asked(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> Any:
         model: Any, text: str = "Do you have Advil?", patient: str | None = None
     ) -> tuple[Conversation, str]:
         conversation, _ = events.conversation_begin(language="en")
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         if patient:
@@ -194,7 +194,7 @@ def test_a_broken_model_ends_in_a_visible_failure(
                 return
 
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="Advil?", address="")
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="Advil?", address="")
     monkeypatch.setattr(loop, "model_chosen", Broken)
     asyncio.run(run())
     assert Run.objects.get().state == Run.State.FAILED
@@ -205,7 +205,7 @@ def test_a_run_that_was_taken_away_writes_nothing(
     demo_committed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(
+    accept.message_accept(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text="Do you have Advil?", address=""
     )
     claimed = runs.run_claim(conversation.pk)
@@ -215,7 +215,7 @@ def test_a_run_that_was_taken_away_writes_nothing(
         name = "slow"
 
         async def open(self, turn: Turn) -> Session:
-            await run_db(runs.run_cancel)(conversation_id=conversation.pk)
+            await run_db(accept.run_cancel)(conversation_id=conversation.pk)
             return ScriptedSession(turn, Scripted(says("Late.")))
 
     monkeypatch.setattr(loop, "model_chosen", Slow)
@@ -243,7 +243,7 @@ def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:
     ],
 )
 def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: Any, message: str) -> None:
-    from agent.llm.offline import OfflineModel
+    from agent.llm.offline.session import OfflineModel
 
     _, said = asked(OfflineModel(), message)
     assert "101" in said
@@ -253,7 +253,7 @@ def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: 
     "message", ["Do you have Advil?", "blorvex", "what should i take for my cold?", "hello"]
 )
 def test_no_alarm_without_a_sign(asked: Any, message: str) -> None:
-    from agent.llm.offline import OfflineModel
+    from agent.llm.offline.session import OfflineModel
 
     _, said = asked(OfflineModel(), message)
     assert "101" not in said

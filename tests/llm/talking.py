@@ -10,7 +10,7 @@ from scripted_model import ScriptedModel
 from scripted_replies import Computed, Forever, Reply
 
 from agent.chat.progress import RunProgress
-from agent.conversation import events, runs
+from agent.conversation import accept, events, runs
 from agent.models import Conversation, Event, Run
 from agent.turn import loop
 from prescriptions.models import Patient
@@ -22,7 +22,7 @@ class Listener:
     def __init__(self) -> None:
         self.frames: list[dict[str, Any]] = []
 
-    def tell(self, key: str, frame: dict[str, Any]) -> None:
+    def send(self, key: str, frame: dict[str, Any]) -> None:
         self.frames.append(frame)
 
     def ring(self, key: str) -> None:
@@ -50,7 +50,7 @@ class Talk:
 
     def say(self, text: str) -> str:
         """Sends a message and returns the answer's text."""
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=self.conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         run = runs.run_claim(self.conversation.pk)

@@ -50,7 +50,7 @@ def test_an_untouched_log_verifies(db: None) -> None:
     assert numbers == [1, 2, 3, 4, 5]
 
 
-def test_what_a_line_holds(david: Patient) -> None:
+def test_a_line_stores_all_its_fields(david: Patient) -> None:
     event = audit_record(
         who="key:1",
         what="prescriptions_read",
@@ -149,7 +149,7 @@ TAMPERS: dict[str, tuple[Callable[[], object], int, str]] = {
 
 
 @pytest.mark.parametrize("tamper", TAMPERS)
-def test_tampering_shows_at_its_first_line(db: None, tamper: str) -> None:
+def test_tampering_is_found_at_its_first_line(db: None, tamper: str) -> None:
     change, number, kind = TAMPERS[tamper]
     record(10)
     assert audit_verify() is None
@@ -165,13 +165,13 @@ def test_tampering_shows_at_its_first_line(db: None, tamper: str) -> None:
     assert refused.value.returncode == 1
 
 
-def test_command_says_that_all_is_well(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_an_intact_log(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     record(3)
     call_command("verify_audit")
     assert "3 lines" in capsys.readouterr().out
 
 
-def test_nothing_is_recorded_on_a_log_without_its_head(db: None) -> None:
+def test_recording_is_refused_when_the_head_is_missing(db: None) -> None:
     record(2)
     AuditHead.objects.all().delete()
     with pytest.raises(AuditHeadMissing):
@@ -215,14 +215,14 @@ def test_ten_thousand_lines_verify_in_five_seconds(db: None) -> None:
         {"who": "x" * 101},
     ],
 )
-def test_a_line_takes_ids_and_codes_only(db: None, fields: dict[str, object]) -> None:
+def test_a_line_with_anything_but_ids_and_codes_is_refused(db: None, fields: dict[str, object]) -> None:
     given: dict[str, object] = {"who": "user:1", "what": "x", "where": "y", **fields}
     with pytest.raises(ValueError, match="audit"):
         audit_record(**given)  # type: ignore[arg-type]
     assert not AuditEvent.objects.exists()
 
 
-def test_line_and_its_cause_stand_or_fall_together(db: None) -> None:
+def test_a_line_is_rolled_back_with_its_cause(db: None) -> None:
     record()
 
     def fail() -> None:
