@@ -16,7 +16,7 @@ from agent.conversation import events
 from agent.conversation.handoff import handoff_announce
 from agent.conversation.runs import OPEN, run_end
 from agent.models import Conversation, Event, Run
-from pharmacy_site.lib.counters import minute_admits
+from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.rows import Question, asked, stored
 from pharmacy_site.lib.text import clean, language_of
@@ -122,7 +122,7 @@ def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | No
     Raises RateLimited and ConversationGone.
     """
     # Each try takes the audit log's head, which the whole house waits for.
-    if not minute_admits(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
+    if not use_admitted(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
         raise RateLimited(60)
     tried = _code_try(conversation_id, code, address)
     _code_taken(conversation_id, key, tried)

@@ -7,13 +7,14 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from django.conf import settings
 from django.utils import timezone
 
 from agent.answers.render import say
+from agent.conversation.records import NumberedEvent
 from agent.models import ChatSite, Conversation, Event, Run
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.rows import (
@@ -135,7 +136,7 @@ def event_append(
     patient: Patient | None = None,
     used: bool = True,
     talk: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
+) -> NumberedEvent:
     """Writes the next numbered event and returns its frame. Call it inside a transaction.
 
     The UPDATE takes the conversation's row, so numbers have no gaps and no doubles however many processes write.
@@ -216,7 +217,7 @@ def messages_question(conversation_id: UUID, most: int) -> Question[Messages]:
     return Question(_MESSAGES, stored(Event, conversation=conversation_id) | {"most": most}, Messages)
 
 
-def events_after(key: str, seq: int) -> list[dict[str, Any]]:
+def events_after(key: str, seq: int) -> list[NumberedEvent]:
     """The frames of the numbered events behind `seq`, in order, for the holder of the secret with this hash.
 
     What comes of one patient's question after another was proven is left out.
@@ -231,7 +232,7 @@ def events_after(key: str, seq: int) -> list[dict[str, Any]]:
     ]
 
 
-def events_shown(conversation: Conversation, seq: int) -> list[dict[str, Any]]:
+def events_shown(conversation: Conversation, seq: int) -> list[NumberedEvent]:
     """The same for somebody who comes back: without all that was said while another was proven to ask than is now."""
     rows = conversation.events.filter(seq__gt=seq).order_by("seq")
     return [frame(event) if is_shown(event, conversation) else veiled(frame(event)) for event in rows]
@@ -249,16 +250,16 @@ def _viewer(conversation: Conversation) -> int | None:
     return conversation.patient_id if conversation.is_proven else None
 
 
-def veiled(told: dict[str, Any]) -> dict[str, Any]:
+def veiled(told: NumberedEvent) -> NumberedEvent:
     """The frame of an event without what was said in it."""
     if told["type"] == "confirm.requested":
-        return told | {"summary": told["summary"] | {"rows": []}}
+        return {**told, "summary": told["summary"] | {"rows": []}}
     if told["type"] != "message.completed":
         return told
     language = as_language(told["lang"])
     text = say("veiled" if told["role"] == "assistant" else "veiled_words", language)
     hidden = {"text": text, "cards": [], "suggestions": [], "tools": []}
-    return told | {key: value for key, value in hidden.items() if key in told}
+    return cast("NumberedEvent", told | {key: value for key, value in hidden.items() if key in told})
 
 
 def heads(keys: Sequence[str]) -> dict[str, int]:
@@ -270,7 +271,7 @@ def heads(keys: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def frame(event: Event) -> dict[str, Any]:
+def frame(event: Event) -> NumberedEvent:
     """An event as clients read it."""
-    told: dict[str, Any] = {"v": 1, "type": event.type, "seq": event.seq, "at": event.created_at.isoformat()}
-    return {**told, **event.payload}
+    head = {"v": 1, "type": event.type, "seq": event.seq, "at": event.created_at.isoformat()}
+    return cast("NumberedEvent", head | event.payload)

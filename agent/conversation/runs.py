@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from agent.conversation import events
 from agent.conversation.liveness import dead_forget, dead_names, own_name
+from agent.conversation.records import Progress
 from agent.conversation.spending import spent, spent_question
 from agent.inference.base import Usage
 from agent.models import Confirmation, Run
@@ -83,7 +84,7 @@ def _begun(rows: Sequence[tuple[Any, ...]]) -> Run | None:
     return _RUN.instance(rows[0]) if rows else None
 
 
-def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
+def run_keep(run: Run, progress: Progress | None) -> bool:
     """Extends the lease and writes down the progress; False when the run is no longer this process's."""
     changes: dict[str, Any] = {"lease_until": timezone.now() + timedelta(seconds=settings.CHAT_LEASE)}
     if progress is not None:
@@ -91,9 +92,9 @@ def run_keep(run: Run, progress: dict[str, Any] | None) -> bool:
     return bool(_as_seen(run).update(**changes))
 
 
-def progress_of(run_id: str) -> dict[str, Any]:
-    """What a run at work shows so far, as its process wrote it down last; empty when it is over."""
-    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or {}
+def progress_of(run_id: str) -> Progress | None:
+    """What a run at work shows so far, as its process wrote it down last; None when it is over."""
+    return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or None
 
 
 def run_release(run: Run) -> None:

@@ -16,9 +16,9 @@ from django.db import connection
 from django.utils import timezone
 
 from agent.answers.sentences import SENTENCES
-from agent.chat import consumer
 from agent.chat.chat_socket import ChatSocket
 from agent.conversation import accept, events, runs
+from agent.conversation.resume import conversation_resume
 from agent.models import Conversation, Event, Run
 from agent.turn import context
 from prescriptions.models import Handoff, Patient, Prescription
@@ -78,10 +78,10 @@ class Talk:
 def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:
     async def read() -> list[dict[str, Any]]:
         socket, heard = ChatSocket(), []
-        socket.key, socket.sent, socket.ready = talk.conversation.secret_hash, ignored.input_seq, True
+        socket.key, socket.sent_seq, socket.ready = talk.conversation.secret_hash, ignored.input_seq, True
         socket.push = heard.append  # type: ignore[method-assign]
-        socket.ignore(ignored.pk)
-        socket.grown()
+        socket.hide_run(ignored.pk)
+        socket.log_grown()
         assert socket._reading
         await socket._reading
         return heard
@@ -289,8 +289,8 @@ def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
     assert run is not None
     for who, is_theirs in ((DAVID, True), (SARAH, False), (None, False)):
         talk.belongs_to(who)
-        _, at_work, told, _ = consumer._missed(events.conversation_get(talk.conversation.pk), 0)
-        assert at_work == run and told is is_theirs
+        resumed = conversation_resume(events.conversation_get(talk.conversation.pk), 0)
+        assert resumed.run == run and resumed.run_is_shown is is_theirs
     # Its end is told to a page that came back, but not its words.
     talk.belongs_to(None)
     answer_claimed(run)

@@ -22,7 +22,7 @@ class Listener:
     def __init__(self) -> None:
         self.frames: list[dict[str, Any]] = []
 
-    def tell(self, key: str, frame: dict[str, Any]) -> None:
+    def send(self, key: str, frame: dict[str, Any]) -> None:
         self.frames.append(frame)
 
     def ring(self, key: str) -> None:
