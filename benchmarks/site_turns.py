@@ -13,7 +13,7 @@ from agent.conversation.events import conversation_begin
 from agent.inference.base import Step, StepResult
 from agent.inference.base import Turn as ModelTurn
 from agent.llm import prompt
-from agent.llm.functions import functions_told
+from agent.llm.functions import functions_offered
 from agent.models import Conversation
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
@@ -36,9 +36,9 @@ def lesson() -> Lesson:
     for name, arguments in CALLS:
         outcome = call_tool(name, arguments, context)
         result = StepResult(Step(name, arguments), outcome.ok, outcome.result, "", outcome.evidence)
-        results[name] = prompt.result_told(result, hidden, "en")
+        results[name] = prompt.result_json(result, hidden, "en")
     instructions = "\n".join(message["content"] for message in messages if message["role"] == "system")
-    functions: Any = list(functions_told(turn))
+    functions: Any = list(functions_offered(turn))
     return Lesson(instructions, MESSAGE, functions, results)
 
 

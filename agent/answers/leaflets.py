@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from agent.answers.cards import leaflet_source, medication_card
 from agent.answers.layout import paragraphs, sentences
 from agent.answers.parts import AnswerPart
-from agent.answers.products import about, medicine_of, said_otherwise
+from agent.answers.products import about, medicine_of, name_correction
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.evidence import LeafletSection
@@ -41,7 +41,7 @@ def product_part(
         lines.append(renderer.say("no_leaflet", name=name))
     return AnswerPart(
         paragraphs(
-            said_otherwise(renderer, medication, facts),
+            name_correction(renderer, medication, facts),
             contains,
             *lines,
             renderer.say("rx_yes" if facts["rx"] else "rx_no", name=name),

@@ -1,4 +1,4 @@
-"""The parts of an answer, and how they become one."""
+"""Compose an answer from its parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

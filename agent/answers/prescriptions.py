@@ -20,7 +20,7 @@ class PrescriptionRow(TypedDict):
     can_refill: bool
 
 
-def prescription_kept(row: PrescriptionRow) -> RememberedPrescription:
+def remembered_prescription(row: PrescriptionRow) -> RememberedPrescription:
     """Return a prescription as the conversation remembers it, so that one of several can be pointed at."""
     return {
         "id": row["presc_id"],

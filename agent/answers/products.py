@@ -28,15 +28,15 @@ def option_of(facts: CandidateFacts, name: str = "") -> RememberedMedication:
 
 def about(medications: Sequence[RememberedMedication]) -> ConversationState:
     """Return the state after an answer about these medicines."""
-    kept: list[RememberedMedication] = []
+    focus: list[RememberedMedication] = []
     for medication in medications:
         if "id" in medication:
             one: RememberedMedication = {"id": medication["id"]}
             for key in ("en", "he", "name"):
                 if key in medication:
                     one[key] = medication[key]
-            kept.append(one)
-    return {"focus": kept} if kept else {}
+            focus.append(one)
+    return {"focus": focus} if focus else {}
 
 
 def exact_name(facts: CandidateFacts) -> str:
@@ -66,7 +66,7 @@ def rx_tag(renderer: Renderer, facts: Facts) -> str:
     return renderer.say("tag_rx" if facts.get("rx") else "tag_otc")
 
 
-def said_otherwise(renderer: Renderer, medication: RememberedMedication, facts: Facts) -> str:
+def name_correction(renderer: Renderer, medication: RememberedMedication, facts: Facts) -> str:
     """Name the product if the customer called it otherwise, or asked for a kind of it that is not listed."""
     texts = _other_name(renderer, medication, facts), _other_kind(renderer, medication, facts)
     return " ".join(text for text in texts if text)
@@ -87,11 +87,11 @@ def _other_kind(renderer: Renderer, medication: RememberedMedication, facts: Fac
 
 
 def _other_name(renderer: Renderer, medication: RememberedMedication, facts: Facts) -> str:
-    said = str(medication.get("said") or medication.get("query") or "")
-    if not said or any(
-        compact(said) == compact(str(facts.get(key) or ""))
-        or compact(said).endswith(compact(str(facts.get(key) or "§")))
+    written = str(medication.get("said") or medication.get("query") or "")
+    if not written or any(
+        compact(written) == compact(str(facts.get(key) or ""))
+        or compact(written).endswith(compact(str(facts.get(key) or "§")))
         for key in ("label_en", "label_he")
     ):
         return ""
-    return renderer.say("listed_as", said=said, name=renderer.of(facts))
+    return renderer.say("listed_as", said=written, name=renderer.of(facts))

@@ -40,11 +40,11 @@ def refusal(
 
 
 def _identity(medicine: RememberedMedication) -> RememberedMedication:
-    kept: RememberedMedication = {"id": medicine["id"]}
+    identity: RememberedMedication = {"id": medicine["id"]}
     for key in ("en", "he"):
         if key in medicine:
-            kept[key] = medicine[key]
-    return kept
+            identity[key] = medicine[key]
+    return identity
 
 
 def not_understood(renderer: Renderer, misses: int) -> AnswerPart:

@@ -1,4 +1,4 @@
-"""Every sentence of the assistant, English and Hebrew side by side.
+"""Render the sentences of the assistant in English or Hebrew.
 
 A sentence has both languages or it does not load. Placeholders are named; plurals have forms for one, two and many.
 Names, doses and phones keep their own direction inside Hebrew text (see `say`).
@@ -21,19 +21,19 @@ _UNIT: Final = re.compile(rf"(?<=[\d ])({'|'.join(UNITS_IN_HEBREW)})(?![A-Za-z])
 
 
 def say(key: str, language: Language, **values: object) -> str:
-    """The sentence `key` in a language, its values set apart where their direction is the other one."""
+    """Return the sentence `key` in a language, with values isolated where they read in the other direction."""
     return _filled(SENTENCES[key][0 if language == "en" else 1], language, values)
 
 
 def count(key: str, language: Language, n: int, **values: object) -> str:
-    """The plural sentence `key` for a number: forms for one, two and many."""
+    """Return the plural sentence `key` for a number: there are forms for one, two and many."""
     forms = PLURALS[key][0 if language == "en" else 1]
     form = forms[0] if n == 1 else forms[1] if n == 2 else forms[2]
     return _filled(form, language, {"n": n, **values})
 
 
 def _filled(template: str, language: Language, values: Mapping[str, object]) -> str:
-    """A template with its values; a Hebrew prefix letter takes a hyphen before what is not Hebrew."""
+    """Return a template with its values; a Hebrew prefix letter gets a hyphen before what is not Hebrew."""
     shown = {name: apart(value, language) for name, value in values.items()}
     if language == "he":
         for match in _PREFIXED.finditer(template):
@@ -50,19 +50,19 @@ def _filled(template: str, language: Language, values: Mapping[str, object]) -> 
 
 
 def _starts_hebrew(text: str) -> bool:
-    """Whether the first letter or digit is Hebrew: a prefix joins it without a hyphen."""
+    """Return whether the first letter or digit is Hebrew: then a prefix joins it without a hyphen."""
     return bool(HEBREW_LETTER.match(next((char for char in text if char.isalnum()), "א")))
 
 
 def measure(text: str, language: Language) -> str:
-    """A strength with its units in a language: "200 mg" or "200 מ״ג"."""
+    """Return a strength with its units in a language: "200 mg" or "200 מ״ג"."""
     if language == "en":
         return text
     return _UNIT.sub(lambda match: UNITS_IN_HEBREW[match[1]], text)
 
 
 def apart(value: object, language: Language) -> str:
-    """A value for a sentence: isolated when it reads in the other direction."""
+    """Return a value for a sentence, isolated when it reads in the other direction."""
     text = str(value)
     if "\n" in text or len(text) > 160 or "\u2068" in text or "\u2066" in text:
         return text
@@ -82,7 +82,7 @@ def _number(text: str) -> str:
 
 
 def listed(names: Sequence[str], language: Language) -> str:
-    """ "A, B and C"."""
+    """Join names: "A, B and C"."""
     names = [apart(name, language) for name in names]
     if len(names) < 2:
         return "".join(names)
@@ -94,7 +94,7 @@ def listed(names: Sequence[str], language: Language) -> str:
 
 
 def dated(day: date | str, language: Language) -> str:
-    """ "January 15, 2026" or "15 בינואר 2026"."""
+    """Return a day as "January 15, 2026" or "15 בינואר 2026"."""
     if isinstance(day, str):
         day = date.fromisoformat(day[:10])
     month = MONTH_NAMES[language][day.month - 1]
@@ -102,13 +102,13 @@ def dated(day: date | str, language: Language) -> str:
 
 
 def label(kind: str, value: str, language: Language) -> str:
-    """A word of a fixed list (form, section, weekday, column) in a language; an unlisted one as it is."""
+    """Return a word of a fixed list (form, section, weekday, column) in a language; an unlisted one as it is."""
     pair = LABELS.get(kind, {}).get(value)
     return value if pair is None else pair[0 if language == "en" else 1]
 
 
 def error_text(code: str, language: str, *, tries_left: int | None = None) -> str:
-    """The words of a chat error."""
+    """Return the sentence for a chat error."""
     lang = as_language(language)
     if code == "code_wrong" and tries_left is not None:
         return count("code_wrong", lang, tries_left)
@@ -117,7 +117,7 @@ def error_text(code: str, language: str, *, tries_left: int | None = None) -> st
 
 
 def tool_label(name: str, arguments: Mapping[str, Any], language: Language) -> str:
-    """What a customer reads while a tool runs."""
+    """Return what a customer reads while a tool runs."""
     query = str(
         arguments.get("medication_name") or arguments.get("medication_query") or arguments.get("query") or ""
     )

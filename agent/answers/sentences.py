@@ -1,4 +1,4 @@
-"""The table behind `wording.py`: key → (English, Hebrew). Data only."""
+"""The sentences that `render.py` renders: key → (English, Hebrew). Data only."""
 
 from typing import Final
 

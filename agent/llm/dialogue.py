@@ -1,4 +1,4 @@
-"""A dialogue with a language model within one turn: what it is sent, and what its answer means."""
+"""Talk with a language model within one turn: write what it is sent, and interpret what it answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +21,7 @@ from agent.inference.base import (
 )
 from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
-from agent.llm.functions import Procedure, functions_told, procedure_of, steps_of, with_identifiers
+from agent.llm.functions import Procedure, functions_offered, procedure_of, steps_of, with_identifiers
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language, is_invisible
@@ -43,7 +43,7 @@ class LanguageModel:
 
 
 class LanguageSession:
-    """One turn's dialogue with a language model. The model is first asked, and its budget checked, by `next`."""
+    """One turn's dialogue with a language model. The budget is checked by the first `next`."""
 
     def __init__(
         self, completions: ChatCompletions, seconds: float, turn: Turn, language: Language, usage: Usage
@@ -67,7 +67,7 @@ class LanguageSession:
         self._send(results)
         text = _Text(self._hidden, partial(speech.hear, language=self._language))
         completion = await self._completions.complete(
-            self._messages, functions_told(self._turn), self._usage, text.hear, self._deadline
+            self._messages, functions_offered(self._turn), self._usage, text.hear, self._deadline
         )
         if completion.calls:
             speech.restart()
@@ -106,7 +106,7 @@ class LanguageSession:
     def _send(self, results: Sequence[StepResult]) -> None:
         """Add these results to the messages: each to its call, or as looked up by us."""
         for call, result in zip_longest(self._open_calls, results):
-            content = prompt.result_told(result, self._hidden, self._language)
+            content = prompt.result_json(result, self._hidden, self._language)
             if call:
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             else:

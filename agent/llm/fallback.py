@@ -1,4 +1,4 @@
-"""The language model first, the offline model behind it: within one turn, whatever goes wrong.
+"""Answer by the language model, and by the offline model within the same turn whatever goes wrong.
 
 The offline model also answers what is settled by words alone (a person, a code, a yes to our own question) and asks back
 when the medicine is not certain: no model chooses between two.
@@ -53,7 +53,7 @@ class FirstAvailable:
 
 @dataclass
 class FallbackState:
-    """How far a turn has come: from when on the offline model answers, and how often the language model was corrected."""
+    """Whether the offline model has taken over, and how often the language model was corrected."""
 
     offline: OfflineSession | None = None
     is_announced: bool = False
@@ -128,7 +128,7 @@ class FallbackSession(Session):
     async def _fall_back(
         self, speech: Speech, reason: str, *, announce: bool = False
     ) -> Sequence[Step] | Reply:
-        """From here on the offline model answers this turn, from its beginning."""
+        """Let the offline model answer this turn from its beginning."""
         speech.restart()
         self.usage.fallback = reason
         self._state.is_announced = announce

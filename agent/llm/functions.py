@@ -1,4 +1,4 @@
-"""What a language model may call: tools that read, by what the conversation allows, and our own procedures.
+"""Define what a language model may call: tools that read, by what the conversation allows, and our own procedures.
 
 No function writes. A procedure (proving who asks, a refill, a person) hands the turn to the offline model's plan, with its
 fixed words, its checks and its confirmation card.
@@ -60,13 +60,13 @@ _REFILL: Final = _function(
 )
 
 
-def functions_told(turn: Turn) -> Sequence[Mapping[str, Any]]:
+def functions_offered(turn: Turn) -> Sequence[Mapping[str, Any]]:
     """Return the definitions of the functions that this turn's model may call."""
-    return _functions_told(is_identified=bool(turn.identifier))
+    return _functions_offered(is_identified=bool(turn.identifier))
 
 
 @cache
-def _functions_told(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
+def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
     tools = [
         definition
         for definition in function_definitions()
@@ -77,14 +77,14 @@ def _functions_told(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
 
 @dataclass(frozen=True)
 class Procedure:
-    """What the offline model is to do in the language model's place: an intent, perhaps about a medicine by name."""
+    """What the language model hands to the offline model: an intent, perhaps about a medicine by name."""
 
     intent: str
     medicine: str = ""
 
 
 def procedure_of(calls: Sequence[Call]) -> Procedure | None:
-    """The procedure among a model's calls; None when there is none."""
+    """Return the procedure among a model's calls; None when there is none."""
     for call in calls:
         if call.name == "offer_person":
             return Procedure("offer_person")
@@ -98,15 +98,17 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
 
 
 def frame_of(procedure: Procedure) -> Frame:
-    """The procedure with the one product of its name; with none when it is not certain: then the customer is asked, and
-    reads no model's words."""
+    """Return the frame of a procedure with the one product of its name.
+
+    A name that is not certain is left out: then the customer is asked, and reads no model's words.
+    """
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
     certain = len(named) == 1 and len(named[0].candidates) == 1
     return Frame(procedure.intent, 0.95, medicines=named[0].candidates if certain else ())
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:
-    """The steps that a model's calls ask for. Raises ModelUnavailable for a function that does not exist."""
+    """Return the steps that a model's calls ask for. Raises ModelUnavailable for a function that does not exist."""
     return [_step(call) for call in calls]
 
 
@@ -120,5 +122,5 @@ def _step(call: Call) -> Step:
 
 
 def with_identifiers(step: Step, hidden: Placeholders) -> Step:
-    """The step with its placeholders put back where a customer's data belong: a patient's tool and nowhere else."""
+    """Return the step with its placeholders restored if it is a patient's tool; nothing else gets a customer's data."""
     return Step(step.name, hidden.restore(step.arguments)) if step.name in _PRIVATE else step

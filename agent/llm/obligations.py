@@ -1,4 +1,4 @@
-"""What must be in an answer whatever a language model does: its warnings, disclosures and cards, made from the results.
+"""Add what must be in an answer whatever a language model does: warnings, disclosures and cards, made from the results.
 
 The sentences are ours, from `agent/answers/sentences.py`, and the same that the offline model uses.
 """
@@ -13,7 +13,7 @@ from agent.answers.equivalents import MOST_LISTED, equivalents_part
 from agent.answers.interactions import pairs_part
 from agent.answers.leaflets import leaflet_texts
 from agent.answers.parts import AnswerPart
-from agent.answers.prescriptions import prescription_kept
+from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
 from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
@@ -80,10 +80,10 @@ def _chips(renderer: Renderer, results: Sequence[StepResult], state: Conversatio
     focus = state.get("focus", [])
     if len(focus) != 1:
         return chips
-    name, asked = renderer.name(focus[0]), {result.step.name for result in results}
-    if "check_stock" not in asked:
+    name, called = renderer.name(focus[0]), {result.step.name for result in results}
+    if "check_stock" not in called:
         chips.insert(0, renderer.say("chip_where", name=name))
-    if not asked & {*_SHOWS_CARD}:
+    if not called & {*_SHOWS_CARD}:
         chips.insert(0, renderer.say("chip_info", name=name))
     return chips
 
@@ -148,7 +148,7 @@ def _products(result: StepResult) -> list[ProductFacts]:
 
 
 def names_unknown(text: str, turn: Turn, results: Sequence[StepResult]) -> bool:
-    """Return whether an answer names a medicine that nobody looked up, in this turn or before: nothing proves what it says."""
+    """Return whether an answer names a medicine that nobody looked up, in this turn or before."""
     earlier = [*turn.state.get("focus", ()), *turn.state.get("shown", ()), *turn.state.get("earlier", ())]
     own = turn.state.get("prescriptions", ()) if turn.identifier else ()
     known = looked_up(results) | {int(one["id"]) for one in earlier if "id" in one}
@@ -172,7 +172,7 @@ def _talked_about(results: Sequence[StepResult]) -> ConversationState:
     state = about(list({one["id"]: one for one in found}.values()))
     for result in looked:
         if result.step.name == "prescription_management" and "prescriptions" in result.result:
-            state["prescriptions"] = [prescription_kept(row) for row in result.result["prescriptions"]]
+            state["prescriptions"] = [remembered_prescription(row) for row in result.result["prescriptions"]]
         if result.step.name == "inventory_check":
             state["shown"] = [option_of(facts) for facts in products_listed(result.evidence)[:MOST_LISTED]]
     return state

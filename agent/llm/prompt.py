@@ -1,4 +1,4 @@
-"""What a language model is told: the rules from `agent/llm/prompts/`, what is known of the conversation, the last messages.
+"""Write the prompt: the rules from `agent/llm/prompts/`, what is known of the conversation, the last messages.
 
 Everything that was written by a customer or stands in the database goes through placeholders and as JSON.
 """
@@ -17,7 +17,7 @@ from agent.safety.privacy.placeholders import Placeholders
 from pharmacy_site.lib.json_values import rebuilt, same
 from pharmacy_site.lib.text import words
 
-LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about
+LONGEST_ANSWER: Final = 700  # characters; a longer earlier answer is told by what it was about
 LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
 _RECITED: Final = 8  # words in a row that no answer has by chance
 _LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
@@ -27,55 +27,55 @@ Message = dict[str, Any]
 
 @cache
 def rules() -> str:
-    """The prompt's files, in their order."""
+    """Return the prompt's files, in their order."""
     folder = Path(prompts.__file__).parent
     return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
 
 
 @cache
 def version() -> str:
-    """Which rules a run was answered by: the beginning of their hash."""
+    """Return the version of the rules: the beginning of their hash."""
     return hashlib.sha256(rules().encode()).hexdigest()[:12]
 
 
 @cache
-def _told_in_rules() -> frozenset[tuple[str, ...]]:
+def _word_runs_of_rules() -> frozenset[tuple[str, ...]]:
     return frozenset(_runs(rules()))
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Every run of so many words."""
+    """Yield every run of so many words."""
     found = words(text)
     return (tuple(found[start : start + _RECITED]) for start in range(len(found) - _RECITED + 1))
 
 
 def recites(text: str) -> bool:
-    """Whether a text repeats the rules word by word."""
-    return not _told_in_rules().isdisjoint(_runs(text))
+    """Return whether a text repeats the rules word by word."""
+    return not _word_runs_of_rules().isdisjoint(_runs(text))
 
 
 def messages_of(
-    turn: Turn, said_before: Sequence[Mapping[str, Any]], hidden: Placeholders, language: str
+    turn: Turn, earlier: Sequence[Mapping[str, Any]], hidden: Placeholders, language: str
 ) -> list[Message]:
-    """The messages that open a turn: rules, what is known, the last messages, the customer's message."""
-    told: list[Message] = [
+    """Return the messages that open a turn: rules, what is known, the last messages, the customer's message."""
+    messages: list[Message] = [
         {"role": "system", "content": rules()},
         {"role": "system", "content": _known(turn, hidden, language)},
     ]
-    for payload in said_before:
+    for payload in earlier:
         is_user = payload["role"] == "user"
         if not is_user and payload["role"] != "assistant":
             continue
         text = str(payload["text"])
-        if not is_user and len(text) > LONGEST_SAID:
+        if not is_user and len(text) > LONGEST_ANSWER:
             text = _summary(payload)
-        told.append({"role": "user" if is_user else "assistant", "content": hidden.hide(text)})
+        messages.append({"role": "user" if is_user else "assistant", "content": hidden.hide(text)})
     text = (
         hidden.hide(turn.text)
         if turn.text
         else "(The customer has just been identified. Go on with what they asked.)"
     )
-    return [*told, {"role": "user", "content": text}]
+    return [*messages, {"role": "user", "content": text}]
 
 
 def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
@@ -104,7 +104,7 @@ def _picked(one: Mapping[str, object], *keys: str) -> dict[str, object]:
 
 
 def _summary(payload: Mapping[str, Any]) -> str:
-    """What a long answer was about, in place of its text."""
+    """Return what a long answer was about, to be sent in place of its text."""
     looked = [
         {"function": call["name"], "arguments": call["arguments"], "ok": call["ok"]}
         for call in payload.get("tools", ())
@@ -112,18 +112,20 @@ def _summary(payload: Mapping[str, Any]) -> str:
     return json.dumps({"answer_began": str(payload["text"])[:200], "looked_up": looked}, ensure_ascii=False)
 
 
-def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
-    """One result as JSON for the model: the contract's output and the facts beside it, in the answer's language."""
+def result_json(result: StepResult, hidden: Placeholders, language: str) -> str:
+    """Return one result as JSON for the model: the contract's output and the facts beside it, in the answer's language."""
     found = disclosed_of(result.result, result.evidence)
-    told = {"result": found["result"], "facts": _in_language(found["facts"], language)}
-    text = json.dumps(hidden.hide_known(told), ensure_ascii=False, default=str)
+    shown = {"result": found["result"], "facts": _in_language(found["facts"], language)}
+    text = json.dumps(hidden.hide_known(shown), ensure_ascii=False, default=str)
     if len(text) > LONGEST_RESULT:
-        text = json.dumps(hidden.hide_known(told["result"]), ensure_ascii=False, default=str)[:LONGEST_RESULT]
+        text = json.dumps(hidden.hide_known(shown["result"]), ensure_ascii=False, default=str)[
+            :LONGEST_RESULT
+        ]
     return text
 
 
 def _in_language(value: Any, language: str) -> Any:
-    """Facts that come in both languages, in one of them where it is there."""
+    """Return facts that come in both languages in one of them, where it is there."""
     mine, other = ("he", "en") if language == "he" else ("en", "he")
 
     def entries(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -153,11 +155,11 @@ _ADVICE: Final = "It gave advice, a judgement or a recommendation. State facts f
 
 
 def correction(problems: Sequence[str], language: str) -> str:
-    """What the model is told when its answer could not be shown."""
+    """Return what the model is told when its answer could not be shown."""
     reasons = dict.fromkeys(_CORRECTIONS.get(problem.partition(":")[0], _ADVICE) for problem in problems)
     return f"Your answer was not shown. {' '.join(reasons)} Answer again, in {_LANGUAGES[language]}."
 
 
 def as_json(value: Any) -> str:
-    """JSON as models and people read it."""
+    """Return JSON as models and people read it."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a model can ask the server to do besides calling tools: send a code, bring in a person, end an identification.
+"""Do what a model asks of the server besides tools: send a code, bring in a person, end an identification.
 
 Each action writes its row before anything is promised, and repeating it for the same run changes nothing.
 """
@@ -85,8 +85,8 @@ def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
     prescription_id = step.arguments.get("prescription_id")
     if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
         return ActionResult(step)
-    asked = confirmations.refill_ask(run, prescription_id)
-    return ActionResult(step, result=asked, events=[("confirm.requested", asked)] if asked else ())
+    question = confirmations.refill_ask(run, prescription_id)
+    return ActionResult(step, result=question, events=[("confirm.requested", question)] if question else ())
 
 
 def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:

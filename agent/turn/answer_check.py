@@ -1,4 +1,4 @@
-"""The last look at what an answer says: rules of policy, numbers with a source, promises with a row.
+"""Check an answer: rules of policy, numbers that results prove, promises that rows prove.
 
 One object looks after one turn: at the sentences of a language model as they come, and at the whole answer in any case.
 """
@@ -30,7 +30,7 @@ _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class OutputCheck:
-    """What the words of one turn may rest on, growing with its results."""
+    """Checks the words of one turn against its results so far."""
 
     def __init__(
         self, context: TurnContext, numbers_before: Callable[[TurnContext], Awaitable[list[str]]]
@@ -53,14 +53,14 @@ class OutputCheck:
         self._looked_back = False
 
     def take(self, results: Sequence[StepResult]) -> None:
-        """Takes the results that are new since the last look."""
+        """Take the results that are new since the last call."""
         fresh = results[len(self._results) :]
         self._results += fresh
         for result in fresh:
             self._grounds.prove(numbers_of(result.result, result.evidence))
 
     async def of_reply(self, reply: Reply) -> list[str]:
-        """The rules that a whole answer breaks."""
+        """Return the rules that a whole answer breaks."""
         check = policy.check_free if reply.free else policy.check_output
         problems = check(reply.text, reply.language, quoted=reply.quoted)
         problems += [
@@ -89,7 +89,7 @@ class OutputCheck:
         return found + await self._numbers(f"{claims.figures(own)}\n{text}")
 
     def _products(self) -> list[Mapping[str, Any]]:
-        """The products that were looked up in this turn."""
+        """Return the products that were looked up in this turn."""
         found = []
         for result in self._results:
             one = result.evidence.get("medication")
@@ -109,19 +109,19 @@ class OutputCheck:
         return ["number"] if missing else []
 
     def _promised(self, reply: Reply, names: Sequence[str], signs: Sequence[str]) -> bool:
-        """Whether the text promises what this turn has no row for."""
+        """Return whether the text promises what no row of this turn proves."""
         if not any(sign in reply.text for sign in signs):
             return False
         return not any(result.step.name in names and result.ok for result in self._results)
 
 
 def _lengths(value: Any) -> list[int]:
-    """The length of every list inside a value: how many things were listed is a fact of it."""
+    """Return the length of every list inside a value: an answer may say how many things there are."""
     return [len(inner) for _, inner in walk(value) if isinstance(inner, list | tuple)]
 
 
 def _names(state: Mapping[str, Any]) -> list[str]:
-    """Names of products that the conversation is about: their digits are part of a name."""
+    """Return the names of products that the conversation is about: their digits are part of a name."""
     return [
         str(inner[key])
         for _, inner in walk(state)
@@ -132,7 +132,7 @@ def _names(state: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(reply: Reply) -> str:
-    """All text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
+    """Return all text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
     texts = [reply.text]
     for _, value in walk([card["data"] for card in reply.cards]):
         if isinstance(value, str):

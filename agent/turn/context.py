@@ -1,4 +1,4 @@
-"""A turn's two transactions: what is read before the model is asked, and what is written with the answer."""
+"""Read what a turn needs before the model is asked, and write its answer: two transactions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -75,13 +75,13 @@ def turn_begin(claim: Claim) -> TurnContext:
     patient = conversation.proven_patient
     text = question.payload["text"] if question else ""
     owner = question.patient_id if question else None
-    kept = as_language(conversation.language)
+    language = as_language(conversation.language)
     turn = Turn(
         text=text,
-        language=language_of(text) or kept,
+        language=language_of(text) or language,
         state=_state_for(patient, conversation.state),
         now=timezone.localtime(),
-        conversation_language=kept,
+        conversation_language=language,
         earlier=partial(claim.earlier, patient.pk if patient else None),
         asked_by_another=owner is not None and owner != (patient.pk if patient else None),
         tokens_spent=claim.tokens_spent,
@@ -108,14 +108,14 @@ def _state_for(patient: Patient | None, state: ConversationState) -> Conversatio
 
 def _impersonal(state: ConversationState) -> ConversationState:
     """Return what the next person may find: also what waits for their identity, but not about which medicine."""
-    kept: ConversationState = {}
+    found: ConversationState = {}
     if "place" in state:
-        kept["place"] = state["place"]
+        found["place"] = state["place"]
     if "basic" in state:
-        kept["basic"] = state["basic"]
+        found["basic"] = state["basic"]
     if waiting := state.get("waiting"):
-        kept["waiting"] = {"intent": waiting["intent"]}
-    return kept
+        found["waiting"] = {"intent": waiting["intent"]}
+    return found
 
 
 def _state_to_store(context: TurnContext, state: ConversationState, *, personal: bool) -> ConversationState:

@@ -1,4 +1,4 @@
-"""Checks that apply to every model: emergencies, advice refusal, code replies, the final check of the answer.
+"""Apply the checks of every model: emergencies, advice refusal, code replies, the final check of the answer.
 
 `intercept` may take the turn before any model sees it. `checked` lets an answer pass, or puts a safe one in its place.
 """
@@ -172,11 +172,11 @@ def apology(turn: Turn) -> Reply:
     return Reply(say("apology", turn.language), turn.language, state, suggestions=chips)
 
 
-def arguments_shown(arguments: Mapping[str, Any], said: str) -> dict[str, Any]:
+def arguments_shown(arguments: Mapping[str, Any], message: str) -> dict[str, Any]:
     """Return a call's arguments as a customer may see them: no identifiers, and no words that an answer may not have."""
     shown = redact(arguments)
     for name, value in shown.items():
-        own = isinstance(value, str) and value.casefold() not in said.casefold()
+        own = isinstance(value, str) and value.casefold() not in message.casefold()
         if own and set(policy.check_free(value, "en")) - _HARMLESS:
             shown[name] = MASK
     return shown

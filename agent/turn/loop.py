@@ -1,4 +1,4 @@
-"""THE loop: guard → model → tools → … → checked answer, the same for every model."""
+"""Run the one loop of every model: guard → model → tools → … → checked answer."""
 
 import logging
 
@@ -60,11 +60,11 @@ async def converse(context: TurnContext, model: Model, speaker: Speaker, progres
     results: list[StepResult] = []
     for _ in range(settings.CHAT_STEPS + 1):
         speaker.attend(context.results)
-        said = await session.next(results, speaker)
-        if isinstance(said, Reply):
-            return said
+        response = await session.next(results, speaker)
+        if isinstance(response, Reply):
+            return response
         results = []
-        for step in said:
+        for step in response:
             if len(context.results) >= settings.CHAT_STEPS:
                 log.warning("run %s reached the limit of %s steps", context.run.pk, settings.CHAT_STEPS)
                 return guard.apology(context.turn)

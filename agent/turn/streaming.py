@@ -1,4 +1,4 @@
-"""How an answer reaches a customer while it comes: in sentences, each of them checked before anybody sees it."""
+"""Stream an answer to the customer in sentences, each of them checked before it is shown."""
 
 import re
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ _OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE
 
 
 class Speaker:
-    """What is said in one turn. Leaflet texts may say what the answer itself may not."""
+    """Shows the answer of one turn. Leaflet texts may say what the answer itself may not."""
 
     def __init__(self, progress: ProgressSink, check: OutputCheck) -> None:
         self._progress, self._check = progress, check
@@ -28,12 +28,12 @@ class Speaker:
         self._held = ""
 
     def attend(self, results: Sequence[StepResult]) -> None:
-        """Takes what the next words may rest on."""
+        """Take the results that the next words may be based on."""
         self._check.take(results)
         self._results = tuple(results)
 
     async def hear(self, piece: str, language: Language) -> None:
-        """Takes the next piece; every sentence that is whole is checked and shown. Raises Withheld."""
+        """Take the next piece; check and show every sentence that is complete. Raises Withheld."""
         self._held += piece
         if len(self._held) > LONGEST_SENTENCE:
             raise Withheld(["run_on"])
@@ -45,7 +45,7 @@ class Speaker:
             await self._show(sentence, language)
 
     async def end(self, language: Language) -> None:
-        """The answer is whole; what was still held is looked at, and its language. Raises Withheld."""
+        """Check and show what is left when the answer is complete, and check its language. Raises Withheld."""
         held, self._held = self._held, ""
         if held.strip():
             await self._show(held, language)
@@ -66,13 +66,13 @@ class Speaker:
         self._progress.say(sentence)
 
     def restart(self) -> None:
-        """Takes back what was said: the answer begins anew."""
+        """Take back what was shown: the answer begins anew."""
         self._held = ""
         if self._progress.text:
             self._progress.unsay()
 
     def finish(self, reply: Reply) -> None:
-        """Shows the rest of the answer as it will be kept."""
+        """Show the rest of the answer as it will be stored."""
         if not reply.text.startswith(self._progress.text):
             self.restart()
         for sentence in sentences(reply.text[len(self._progress.text) :]):

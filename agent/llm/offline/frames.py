@@ -1,4 +1,4 @@
-"""What a customer wants, as frames: an intent with its medicines, place and details, and how sure we are."""
+"""What a customer wants, as frames: an intent with its medicines, place, details and confidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -59,8 +59,8 @@ class Frame:
     assumed: bool = False  # the medicine comes from the conversation, so the answer names it
     bare: bool = False  # a name alone, which the next clause may ask about
 
-    def kept(self) -> RememberedQuestion:
-        """The frame as the conversation's state keeps it."""
+    def remembered(self) -> RememberedQuestion:
+        """Return the frame as the conversation's state stores it."""
         return {
             "intent": self.intent,
             "medicines": [medicine.copy() for medicine in self.medicines],
@@ -70,21 +70,21 @@ class Frame:
         }
 
     @staticmethod
-    def again(kept: RememberedQuestion) -> "Frame":
-        """A frame from the conversation's state."""
+    def recalled(question: RememberedQuestion) -> "Frame":
+        """Return the frame that the conversation's state has stored."""
         return Frame(
-            intent=kept["intent"],
+            intent=question["intent"],
             confidence=0.95,
-            medicines=tuple(kept.get("medicines", ())),
-            place=kept.get("place"),
-            sections=tuple(kept.get("sections", ())),
-            details=kept.get("details", {}),
+            medicines=tuple(question.get("medicines", ())),
+            place=question.get("place"),
+            sections=tuple(question.get("sections", ())),
+            details=question.get("details", {}),
         )
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What to do about a message: its frames, and whether the first one is the answer to a question of ours."""
+    """A message's frames, and whether the first one answers a question of ours."""
 
     frames: tuple[Frame, ...]
     answers_question: bool = False

@@ -42,12 +42,12 @@ def _state_after(
         state.update(part.state)
     for frame in understood.frames:
         if frame.intent in _REMEMBERED:
-            question = frame.kept()
+            question = frame.remembered()
             question["details"] = {
                 key: value for key, value in frame.details.items() if key not in _FORGOTTEN
             }
             state["last"] = question
-        state["last_branch"] = frame.kept() if frame.intent in ("hours", "branch") else None
+        state["last_branch"] = frame.remembered() if frame.intent in ("hours", "branch") else None
         state["intent"] = frame.intent
         if frame.place:
             state["place"] = frame.place.copy()

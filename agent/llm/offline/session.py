@@ -1,4 +1,4 @@
-"""The offline model: deterministic, English and Hebrew, no network. What every installation without a key gets."""
+"""Answer without a language model: deterministic, English and Hebrew, no network."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final
@@ -118,7 +118,7 @@ def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
             return AnswerPart(
                 renderer.say("ask_what", name=name),
                 suggestions=chips,
-                state={"pending": {"kind": "what", "frame": frame.kept()}, "focus": [names[0].copy()]},
+                state={"pending": {"kind": "what", "frame": frame.remembered()}, "focus": [names[0].copy()]},
             )
     shown = [medicine for medicine in turn.state.get("shown", ()) if "id" in medicine]
     if frame.intent in NEEDS_MEDICINE and not frame.medicines and len(shown) > 1:
@@ -126,6 +126,6 @@ def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
     if frame.intent in NEEDS_MEDICINE and not frame.medicines:
         return AnswerPart(
             renderer.say("which_medicine"),
-            state={"pending": {"kind": "medication", "frame": frame.kept()}},
+            state={"pending": {"kind": "medication", "frame": frame.remembered()}},
         )
     return None

@@ -34,7 +34,7 @@ def understand(turn: Turn) -> Understood:
     """Recognise the message and decide what to do; reads only the indexes of names."""
     if turn.resumed or (turn.code.get("outcome") == "ok" and turn.state.get("waiting")):
         waiting = turn.state.get("waiting")
-        frame = Frame.again(waiting) if waiting else Frame("prescriptions", 0.9)
+        frame = Frame.recalled(waiting) if waiting else Frame("prescriptions", 0.9)
         # The code went to that person's own contact: whose prescriptions they are is proven now.
         frame = replace(frame, details={k: v for k, v in frame.details.items() if k != "other_person"})
         return Understood(Renderer(turn, turn.language), (frame,), Message("", (), ()))
@@ -55,10 +55,9 @@ def understand(turn: Turn) -> Understood:
 
 def _language(turn: Turn, message: Message) -> Language:
     """Return the language of the message; of names, numbers and identifiers alone, the conversation's."""
-    kept: Language = "he" if turn.conversation_language == "he" else "en"
     found = language_of(turn.text)
     if found is None or (found == "en" and message.names_only):
-        return kept
+        return turn.conversation_language
     return found
 
 

@@ -1,4 +1,4 @@
-"""Plans for stock by place: at a branch, in a city, near the customer."""
+"""Answer where a product is in stock: at a branch, in a city, near the customer."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,7 +8,7 @@ from agent.answers.branches import hours_today, open_words, stores_of
 from agent.answers.cards import stock_card
 from agent.answers.layout import numbered, paragraphs
 from agent.answers.parts import AnswerPart, joined
-from agent.answers.products import about, medicine_of, said_otherwise
+from agent.answers.products import about, medicine_of, name_correction
 from agent.answers.render import apart
 from agent.answers.renderer import Renderer
 from agent.answers.stock import LOW, MOST_BRANCHES, as_of, restock_line, stocked_at
@@ -24,7 +24,7 @@ from agent.state import ConversationState, RememberedMedication, RememberedPlace
 
 
 def stock_place(renderer: Renderer, frame: Frame) -> Plan:
-    """Stock in branches (S2): at the place asked about, else the nearest that have it, with identical equivalents."""
+    """Say which branches have a product (S2): at the place asked about, else the nearest, with identical equivalents."""
     if len(frame.medicines) > 1:
         parts, known = [], []
         for medication in frame.medicines[:3]:
@@ -40,7 +40,7 @@ def stock_place(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def _at_each(renderer: Renderer, frame: Frame, places: Sequence[RememberedPlace]) -> Plan:
-    """One product at several places ("in Haifa or in Jaffa?"); where else it is, only when none of them has it."""
+    """Look up one product at several places ("in Haifa or in Jaffa?"); elsewhere only when none of them has it."""
     parts: list[AnswerPart] = []
     for count, place in enumerate(places, start=1):
         stocked = any(part.in_stock for part in parts)
@@ -68,7 +68,7 @@ def _at_each(renderer: Renderer, frame: Frame, places: Sequence[RememberedPlace]
 def _place_of(  # noqa: C901  # to be replaced with the offline reading
     renderer: Renderer, frame: Frame, medication: RememberedMedication, *, further: bool, brief: bool = False
 ) -> Plan:
-    """One product at one place; `brief` leaves out where else it is, which the next place's answer says."""
+    """Look up one product at one place; `brief` leaves out where else it is, which the next place's answer says."""
     place = frame.place
     arguments: dict[str, Any] = {"medication_query": tool_query(medication)}
     if place:
@@ -84,7 +84,7 @@ def _place_of(  # noqa: C901  # to be replaced with the offline reading
         return unresolved(renderer, frame, medication, result)
     facts, evidence = result.evidence["medication"], result.evidence
     name, mine = renderer.of(facts), medicine_of(facts)
-    said = said_otherwise(renderer, medication, facts)
+    correction = name_correction(renderer, medication, facts)
     note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
     stores = list(evidence.get("stores") or ())
     requested = evidence.get("requested")
@@ -95,7 +95,7 @@ def _place_of(  # noqa: C901  # to be replaced with the offline reading
     }
     chips = [renderer.say("chip_info", name=name), renderer.say("chip_equivalents", name=name)]
     if evidence.get("controlled"):
-        text = paragraphs(said, renderer.say("controlled_stock", name=name), note)
+        text = paragraphs(correction, renderer.say("controlled_stock", name=name), note)
         return AnswerPart(
             text, suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")], state=state
         )
@@ -117,7 +117,9 @@ def _place_of(  # noqa: C901  # to be replaced with the offline reading
             else ""
         )
         return AnswerPart(
-            paragraphs(said, text, open_line, others, note, reservation(renderer, frame), as_of(renderer)),
+            paragraphs(
+                correction, text, open_line, others, note, reservation(renderer, frame), as_of(renderer)
+            ),
             cards=[stock_card(renderer, facts, [requested])],
             suggestions=[renderer.say("chip_where", name=name), *chips],
             state=state,
@@ -142,7 +144,9 @@ def _place_of(  # noqa: C901  # to be replaced with the offline reading
     stocked = [row for row in stores if row["quantity"]]
     if brief and requested:
         head = " ".join(head for head in heads if head)
-        return AnswerPart(paragraphs(said, head, open_line, note), suggestions=chips, state=about([mine]))
+        return AnswerPart(
+            paragraphs(correction, head, open_line, note), suggestions=chips, state=about([mine])
+        )
     in_stock = bool(stocked) and not evidence.get("elsewhere")
     if evidence.get("place") == "city" and in_stock:
         body = _lines(renderer, frame, stores)
@@ -170,7 +174,7 @@ def _place_of(  # noqa: C901  # to be replaced with the offline reading
         state["shown"] = same.state["shown"]
     return AnswerPart(
         paragraphs(
-            said,
+            correction,
             " ".join(head for head in heads if head),
             open_line,
             body,
@@ -194,7 +198,7 @@ def _not_served(
     *,
     brief: bool = False,
 ) -> AnswerPart:
-    """No store in the place: say so, with the nearest branch when the place is known."""
+    """Say that no store is in the place, and name the nearest branch when the place is known."""
     evidence = result.evidence
     city = (
         frame.place["en" if renderer.language == "en" else "he"]
@@ -230,6 +234,7 @@ def _not_served(
 def branches_listed(
     renderer: Renderer, frame: Frame, stores: Sequence[StockFacts], result: StepResult
 ) -> str:
+    """Return the branches with their stock: all, the nearest, or those that have some."""
     measured = any(row.get("km") is not None for row in stores)
     key = (
         "branches_all"
@@ -259,5 +264,5 @@ def _lines(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts]) -> st
 
 
 def reservation(renderer: Renderer, frame: Frame) -> str:
-    """Said when somebody wants to order: nothing here reserves."""
+    """Say that nothing is reserved, to somebody who wants to order."""
     return renderer.say("no_reservation", phone="") if frame.details.get("reserve") else ""

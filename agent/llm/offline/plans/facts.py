@@ -1,4 +1,4 @@
-"""Plans for facts about products: what they are, leaflet sections, prescription, price, sameness, interactions."""
+"""Answer with facts about products: what they are, leaflets, prescription, price, sameness, interactions."""
 
 import re
 from collections.abc import Callable, Generator, Sequence
@@ -10,7 +10,7 @@ from agent.answers.interactions import pairs_part
 from agent.answers.layout import bullets, paragraphs
 from agent.answers.leaflets import product_part, source_line, speaks_of_children
 from agent.answers.parts import AnswerPart, joined
-from agent.answers.products import about, medicine_of, product_line, said_otherwise
+from agent.answers.products import about, medicine_of, name_correction, product_line
 from agent.answers.refusals import not_understood
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
@@ -24,7 +24,7 @@ _STRENGTH: Final = re.compile(r"\s+\d.*$")
 
 
 def info(renderer: Renderer, frame: Frame) -> Plan:
-    """What a product is: ingredients, use, dosage, warnings, prescription (S0 flow A)."""
+    """Say what a product is: ingredients, use, dosage, warnings, prescription (S0 flow A)."""
     if len(frame.medicines) > 1:
         return (yield from _several(renderer, frame))
     medication = frame.medicines[0]
@@ -36,7 +36,7 @@ def info(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def lost(renderer: Renderer, part: AnswerPart) -> AnswerPart:
-    """Words that are no name and ask nothing count as not understood: the third time a person is offered."""
+    """Count words that are no name and ask nothing as not understood: the third time, a person is offered."""
     if "shown" in part.state or "pending" not in part.state:  # a near name is being offered, or it was a name
         return part
     misses = int(renderer.turn.state.get("misses") or 0) + 1
@@ -47,7 +47,7 @@ def lost(renderer: Renderer, part: AnswerPart) -> AnswerPart:
 
 
 def _several(renderer: Renderer, frame: Frame) -> Plan:
-    """Facts about several products, with the interaction check that two or more always get."""
+    """Say what several products are, with the interaction check that two or more always get."""
     parts: list[AnswerPart] = []
     known: list[RememberedMedication] = []
     for medication in frame.medicines[:3]:
@@ -62,7 +62,7 @@ def _several(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def section(renderer: Renderer, frame: Frame) -> Plan:
-    """What the leaflet says on the subjects asked about, quoted."""
+    """Quote what the leaflet says on the subjects asked about."""
     medication = frame.medicines[0]
     if frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each"):
         return choose(renderer, frame, frame.medicines, head=renderer.say("which_of_these"))
@@ -91,7 +91,7 @@ def section(renderer: Renderer, frame: Frame) -> Plan:
             lines.append(renderer.say("leaflet_silent", name=name, section=renderer.word("section", kind)))
     return AnswerPart(
         paragraphs(
-            said_otherwise(renderer, medication, facts),
+            name_correction(renderer, medication, facts),
             *lines,
             source_line(renderer, leaflet, frame.sections[0]) if quoted else "",
         ),
@@ -107,7 +107,7 @@ def section(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def detail(renderer: Renderer, frame: Frame) -> Plan:
-    """One fact of a product: its ingredients, strength, form or pack."""
+    """Give one fact of a product: its ingredients, strength, form or pack."""
     medication = frame.medicines[0]
     tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
     found = yield from asked_by_name(renderer, frame, medication, tool)
@@ -133,14 +133,14 @@ def detail(renderer: Renderer, frame: Frame) -> Plan:
             renderer.say("form_of", name=name, form=renderer.word("form", str(facts.get("form") or "–"))),
         )
     return AnswerPart(
-        paragraphs(said_otherwise(renderer, medication, facts), text),
+        paragraphs(name_correction(renderer, medication, facts), text),
         suggestions=[renderer.say("chip_info", name=name), renderer.say("chip_stock", name=name)],
         state=about([medicine_of(facts)]),
     )
 
 
 def rx(renderer: Renderer, frame: Frame) -> Plan:
-    """Whether a prescription is needed; with two candidates the customer says which, unless both are asked about."""
+    """Say whether a prescription is needed; with two candidates ask which, unless both are asked about."""
     if frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each"):
         return choose(renderer, frame, frame.medicines, head=renderer.say("which_of_these"))
     parts, known = [], []
@@ -156,14 +156,14 @@ def rx(renderer: Renderer, frame: Frame) -> Plan:
         text = renderer.say("rx_yes" if required else "rx_no", name=name)
         chips = [renderer.say("chip_stock", name=name), renderer.say("chip_info", name=name)]
         parts.append(
-            AnswerPart(paragraphs(said_otherwise(renderer, medication, facts), text), suggestions=chips)
+            AnswerPart(paragraphs(name_correction(renderer, medication, facts), text), suggestions=chips)
         )
         known.append(medicine_of(facts))
     return joined(parts, known, (yield from check_pairs(renderer, known)))
 
 
 def each(plan: Callable[[Renderer, Frame], Plan]) -> Callable[[Renderer, Frame], Plan]:
-    """A plan for one product, for each product that a message names, with the interaction check they always get."""
+    """Return a plan that answers by this one for each product, with the interaction check that several always get."""
 
     def several(renderer: Renderer, frame: Frame) -> Plan:
         if len(frame.medicines) < 2 or frame.assumed:
@@ -179,7 +179,7 @@ def each(plan: Callable[[Renderer, Frame], Plan]) -> Callable[[Renderer, Frame],
 
 
 def price(renderer: Renderer, frame: Frame) -> Plan:
-    """The price on file, or the branch."""
+    """Give the price on file, or send the customer to a branch."""
     if len(frame.medicines) > 1:
         parts, known = [], []
         for one in frame.medicines[:3]:
@@ -197,14 +197,14 @@ def price(renderer: Renderer, frame: Frame) -> Plan:
     amount = facts.get("price")
     text = renderer.say("price", name=name, price=amount) if amount else renderer.say("price_none", name=name)
     return AnswerPart(
-        paragraphs(said_otherwise(renderer, medication, facts), text),
+        paragraphs(name_correction(renderer, medication, facts), text),
         suggestions=[renderer.say("chip_stock", name=name), renderer.say("chip_branches")],
         state=about([medicine_of(facts)]),
     )
 
 
 def insurance(renderer: Renderer, frame: Frame) -> Plan:
-    """Coverage is not on file."""
+    """Say that coverage is not on file."""
     yield from ()
     return AnswerPart(
         renderer.say("insurance"), suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")]
@@ -212,11 +212,11 @@ def insurance(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def same(renderer: Renderer, frame: Frame) -> Plan:
-    """Whether two products hold the same ingredients, without ranking them."""
+    """Say whether two products have the same ingredients, without ranking them."""
     if len(frame.medicines) < 2:
         return AnswerPart(
             renderer.say("which_other_medicine"),
-            state={"pending": {"kind": "medication", "frame": frame.kept()}},
+            state={"pending": {"kind": "medication", "frame": frame.remembered()}},
         )
     found: list[StepResult] = []
     for medication in frame.medicines[:2]:
@@ -256,7 +256,7 @@ def same(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def interaction(renderer: Renderer, frame: Frame) -> Plan:
-    """What is on file about taking medicines together (S1: never advice about what to do)."""
+    """Say what is on file about taking medicines together (S1: never advice about what to do)."""
     medicines = list(frame.medicines)
     if len(medicines) < 2:
         others = [
@@ -268,7 +268,7 @@ def interaction(renderer: Renderer, frame: Frame) -> Plan:
     if len(medicines) < 2:
         return AnswerPart(
             renderer.say("which_other_medicine"),
-            state={**about(medicines), "pending": {"kind": "medication", "frame": frame.kept()}},
+            state={**about(medicines), "pending": {"kind": "medication", "frame": frame.remembered()}},
         )
     known: list[RememberedMedication] = []
     missing: list[str] = []
@@ -314,7 +314,7 @@ def interaction(renderer: Renderer, frame: Frame) -> Plan:
 def check_pairs(
     renderer: Renderer, known: Sequence[RememberedMedication]
 ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
-    """The interaction check that two or more medicines in one request always get."""
+    """Run the interaction check that two or more medicines in one request always get."""
     ids = list(dict.fromkeys(int(medication["id"]) for medication in known))
     if len(ids) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Plans for lists of products: by form or strength, a category, which of them a place has, identical equivalents."""
+"""Answer with lists of products: by form or strength, by category, at a place, identical equivalents."""
 
 from collections.abc import Generator, Mapping, Sequence
 
@@ -10,10 +10,10 @@ from agent.answers.products import (
     about,
     exact_name,
     medicine_of,
+    name_correction,
     option_of,
     product_line,
     rx_tag,
-    said_otherwise,
 )
 from agent.answers.renderer import Renderer
 from agent.answers.stock import LOW, as_of, units
@@ -29,7 +29,7 @@ MOST_AT_A_PLACE = 7  # of the eight steps that a turn has
 
 
 def by_form(renderer: Renderer, frame: Frame) -> Plan:
-    """A form or strength was said: search all products for it (S1 `inventory_check`)."""
+    """Search all products for the form or strength that was named (S1 `inventory_check`)."""
     medication = frame.medicines[0] if frame.medicines else {}
     # By the product's own name: an alias ("Acamol") finds only its product, not the ingredient's other forms.
     name = str(medication["en"]) if "id" in medication else tool_query(medication)
@@ -49,13 +49,13 @@ def by_form(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def category(renderer: Renderer, frame: Frame) -> Plan:
-    """The products of a category, in no order of preference."""
+    """List the products of a category, in no order of preference."""
     query = str(frame.details.get("category") or "")
     return (yield from _search(renderer, frame, query, is_category=True))
 
 
 def category_at(renderer: Renderer, frame: Frame) -> Plan:
-    """Which of the products just listed a place has; a list of products, so no two of them are looked at together."""
+    """List which of the products just listed a place has. No two of them are checked together: it is a list."""
     place = frame.place or {}
     medicines = frame.medicines[:MOST_AT_A_PLACE]
     results = yield [
@@ -142,7 +142,7 @@ def _search(
 
 
 def _as_asked(facts: ProductFacts, frame: Frame) -> bool:
-    """Whether a product has the strength and form that were asked for; another one is never passed off as it."""
+    """Return whether a product has the strength and form that were asked for; no other one may pass for it."""
     strength = str(facts.get("strength") or "")
     forms = frame.details.get("forms", ())
     return all(same_strength(strength, asked) for asked in frame.details.get("strengths", ())) and (
@@ -179,19 +179,19 @@ def _single(renderer: Renderer, frame: Frame, facts: ProductFacts, totals: Mappi
 def equivalents_of(
     renderer: Renderer, medication: RememberedMedication
 ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart]:
-    """Identical equivalents with the full disclosure, neutrally (S1)."""
-    asked = {
+    """List identical equivalents with the full disclosure, neutrally (S1)."""
+    arguments = {
         "med_id": str(medication["id"]),
         "language": renderer.language,
         "require_same_strength": True,
         "require_same_form": True,
     }
-    [result] = yield [Step("inventory_find_equivalent", asked)]
+    [result] = yield [Step("inventory_find_equivalent", arguments)]
     return equivalents_part(renderer, medication, result)
 
 
 def equivalents(renderer: Renderer, frame: Frame) -> Plan:
-    """Identical products, asked for outright."""
+    """List the identical equivalents that the customer asks for."""
     medication = frame.medicines[0]
     if frame.assumed and len(frame.medicines) > 1:
         return choose(renderer, frame, frame.medicines, head=renderer.say("which_of_these"))
@@ -202,5 +202,5 @@ def equivalents(renderer: Renderer, frame: Frame) -> Plan:
         medication = medicine_of(found.evidence["medication"])
     part = yield from equivalents_of(renderer, medication)
     listed_as = {"label_en": medication.get("en"), "label_he": medication.get("he")}
-    part.text = paragraphs(said_otherwise(renderer, frame.medicines[0], listed_as), part.text)
+    part.text = paragraphs(name_correction(renderer, frame.medicines[0], listed_as), part.text)
     return part

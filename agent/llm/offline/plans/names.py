@@ -1,4 +1,4 @@
-"""Plans share this: from a name to one product by a tool, or to a question back."""
+"""Find one product by its name with a tool, or ask back; shared by the plans."""
 
 from collections.abc import Generator, Sequence
 
@@ -15,7 +15,7 @@ MOST_OPTIONS = 10
 
 
 def tool_query(medication: RememberedMedication) -> str:
-    """What to call a medicine in a tool's argument: as the customer said it, or its exact name."""
+    """Return what to call a medicine in a tool's argument: as the customer wrote it, or its exact name."""
     if "name" in medication:
         return str(medication["name"])
     return str(medication.get("said") or medication.get("query") or medication.get("en") or "")[:200]
@@ -24,7 +24,7 @@ def tool_query(medication: RememberedMedication) -> str:
 def asked_by_name(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, tool: str
 ) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | AnswerPart]:
-    """Asks a tool that takes a name; returns its success, or the part that asks the customer back."""
+    """Call a tool that takes a name; return its success, or the part that asks the customer back."""
     argument = "medication_name" if tool == "get_medication_by_name" else "query"
     query = tool_query(medication)
     if tool == "get_medication_by_name" and medication.get("by") == "ingredient":
@@ -39,7 +39,7 @@ def asked_by_name(
 
 
 def is_from_context(medication: RememberedMedication, result: StepResult) -> bool:
-    """Whether a tool took a name that nothing is called for the medicine talked about before (S2's context)."""
+    """Return whether a tool answered an unknown name with the medicine talked about before (S2's context)."""
     matched = result.evidence.get("matched_by") or result.result.get("matchedBy")
     return result.ok and "id" not in medication and matched == "context"
 
@@ -47,7 +47,7 @@ def is_from_context(medication: RememberedMedication, result: StepResult) -> boo
 def not_known(
     renderer: Renderer, frame: Frame, medication: RememberedMedication
 ) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | AnswerPart]:
-    """A name that nothing is called: never passed off as the medicine talked about before."""
+    """Look up an unknown name strictly, so that it is not taken for the medicine talked about before."""
     [result] = yield [Step("get_medication_by_name", {"medication_name": tool_query(medication)})]
     return result if result.ok else unresolved(renderer, frame, medication, result)
 
@@ -55,7 +55,7 @@ def not_known(
 def doubtful(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, result: StepResult
 ) -> AnswerPart | None:
-    """A piece of a name is never taken for the name: the customer says whether it is meant."""
+    """Ask back when only a piece of a name matched: the customer says whether it is meant."""
     evidence = result.evidence
     if "id" in medication or evidence.get("by") != "partial" or evidence.get("whole_word", True):
         return None
@@ -70,7 +70,7 @@ def doubtful(
 def unresolved(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, result: StepResult
 ) -> AnswerPart:
-    """What to say when a tool did not come to one product."""
+    """Return the question back for a name by which a tool did not find exactly one product."""
     query = tool_query(medication)
     candidates = list(result.evidence.get("candidates") or ())
     if candidates:
@@ -95,7 +95,7 @@ def unresolved(
         return AnswerPart(
             missing,
             suggestions=[renderer.say("chip_person")],
-            state={"pending": {"kind": "medication", "frame": frame.kept()}, "focus": []},
+            state={"pending": {"kind": "medication", "frame": frame.remembered()}, "focus": []},
         )
     options = [option_of(facts) for facts in near]
     if len(options) == 1:
@@ -119,13 +119,13 @@ def choose(
     lines: Sequence[str] = (),
     foot: str = "",
 ) -> AnswerPart:
-    """Shows products to choose from; the frame waits for the choice."""
+    """Show products to choose from; the frame waits for the choice."""
     lines = lines or [renderer.name(option) for option in options]
     state: ConversationState = {
         "pending": {
             "kind": "which_medication",
             "options": [option.copy() for option in options],
-            "frame": frame.kept(),
+            "frame": frame.remembered(),
         },
         "shown": [option.copy() for option in options],
     }

@@ -1,4 +1,4 @@
-"""Plans for a customer's own prescriptions: proving who asks, listing, refill status, a refill (S0 flow C, S1)."""
+"""Answer about a customer's own prescriptions: proof of identity, list, refill status, refill (S0 flow C, S1)."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,10 @@ from agent.answers.parts import AnswerPart
 from agent.answers.prescriptions import (
     PrescriptionRow,
     prescribed,
-    prescription_kept,
     prescription_line,
     prescription_name,
     refill_text,
+    remembered_prescription,
 )
 from agent.answers.renderer import Facts, Renderer
 from agent.answers.stock import product_stock
@@ -22,7 +22,7 @@ from agent.state import ConversationState, PendingQuestion
 
 
 def ask_identifier(renderer: Renderer, frame: Frame) -> AnswerPart:
-    """Asks whose prescriptions; the question waits in the conversation."""
+    """Ask whose prescriptions are meant; the question waits in the conversation."""
     if renderer.turn.identity_elsewhere:
         return _elsewhere(renderer, frame)
     key = "ask_identifier_other" if frame.details.get("other_person") else "ask_identifier"
@@ -34,26 +34,26 @@ def ask_identifier(renderer: Renderer, frame: Frame) -> AnswerPart:
         renderer.say(key),
         suggestions=[renderer.say("chip_person")],
         state={
-            "waiting": frame.kept(),
-            "pending": {"kind": "identifier", "frame": frame.kept()},
+            "waiting": frame.remembered(),
+            "pending": {"kind": "identifier", "frame": frame.remembered()},
             "identifier_asked": True,
         },
     )
 
 
 def _elsewhere(renderer: Renderer, frame: Frame) -> AnswerPart:
-    """On a site that is not ours: the way to a window of our own, where the question is taken up again."""
+    """Lead from a site that is not ours to a window of our own, where the question is taken up again."""
     return AnswerPart(
         renderer.say("identity_elsewhere"),
         cards=[elsewhere_card(renderer)],
         suggestions=[renderer.say("chip_person")],
-        state={"waiting": frame.kept(), "pending": {"kind": "identifier", "frame": frame.kept()}},
+        state={"waiting": frame.remembered(), "pending": {"kind": "identifier", "frame": frame.remembered()}},
     )
 
 
 def identify(renderer: Renderer, frame: Frame) -> Plan:
-    """An identifier was given: prove it, and go on with what was asked once it is proven."""
-    waiting = Frame.again(frame.details["waiting"])
+    """Prove the identifier that was given, and go on with the question that waits for it."""
+    waiting = Frame.recalled(frame.details["waiting"])
     if renderer.turn.identity_elsewhere:
         return _elsewhere(renderer, waiting)
     identifier = str(frame.details["identifier"])
@@ -67,19 +67,19 @@ def identify(renderer: Renderer, frame: Frame) -> Plan:
             renderer.say("no_account"),
             suggestions=[renderer.say("chip_person")],
             state={
-                "pending": {"kind": "identifier", "frame": waiting.kept()},
-                "waiting": waiting.kept(),
+                "pending": {"kind": "identifier", "frame": waiting.remembered()},
+                "waiting": waiting.remembered(),
             },
         )
     return AnswerPart(
         renderer.say("code_sent"),
         cards=[identity_card(renderer)],
-        state={"waiting": waiting.kept(), "pending": None},
+        state={"waiting": waiting.remembered(), "pending": None},
     )
 
 
 def prescriptions(renderer: Renderer, frame: Frame, identifier: str | None = None) -> Plan:
-    """The customer's prescriptions, once they are known."""
+    """List the customer's prescriptions, once they are identified."""
     identifier = identifier or renderer.turn.identifier
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(renderer, frame)
@@ -109,7 +109,7 @@ def prescriptions(renderer: Renderer, frame: Frame, identifier: str | None = Non
     ][:2]
     state: ConversationState = {
         "waiting": None,
-        "prescriptions": [prescription_kept(row) for row in rows],
+        "prescriptions": [remembered_prescription(row) for row in rows],
         "shown": [],
         "pending": _waits(Frame("refill_status", 0.9), rows),
     }
@@ -127,16 +127,16 @@ def prescriptions(renderer: Renderer, frame: Frame, identifier: str | None = Non
 
 
 def _waits(frame: Frame, rows: Sequence[PrescriptionRow]) -> PendingQuestion:
-    """The question which of these prescriptions is meant."""
+    """Return the question which of these prescriptions is meant."""
     return {
         "kind": "which_prescription",
-        "frame": frame.kept(),
-        "options": [prescription_kept(row) for row in rows],
+        "frame": frame.remembered(),
+        "options": [remembered_prescription(row) for row in rows],
     }
 
 
 def _failed(renderer: Renderer, frame: Frame, code: str) -> AnswerPart:
-    """A patient tool that did not succeed never reads as a success."""
+    """Say that a patient's tool did not succeed."""
     if code in ("UNAUTHORIZED", "PATIENT_NOT_FOUND"):
         return ask_identifier(renderer, frame)
     if code == "NOT_FOUND":
@@ -148,7 +148,7 @@ def _failed(renderer: Renderer, frame: Frame, code: str) -> AnswerPart:
 
 
 def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = None) -> Plan:
-    """Whether a prescription can be refilled (S0 flow C, step 7)."""
+    """Say whether a prescription can be refilled (S0 flow C, step 7)."""
     identifier = identifier or renderer.turn.identifier
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(renderer, frame)
@@ -164,7 +164,7 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
         if not listed.ok:
             return _failed(renderer, frame, listed.code)
         rows: list[PrescriptionRow] = list(listed.result["prescriptions"])
-        state["prescriptions"] = [prescription_kept(row) for row in rows]
+        state["prescriptions"] = [remembered_prescription(row) for row in rows]
         if not rows:
             return AnswerPart(renderer.say("prescriptions_none"), state=state)
         fitting = _fitting(rows, frame)
@@ -175,7 +175,7 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
             return AnswerPart(text, suggestions=[renderer.say("chip_person")], state=state)
         if len(fitting) > 1:
             lines = numbered([prescription_line(renderer, row, {}) for row in fitting])
-            state["prescriptions"] = [prescription_kept(row) for row in fitting]
+            state["prescriptions"] = [remembered_prescription(row) for row in fitting]
             state["pending"] = _waits(frame, fitting)
             chips = [
                 renderer.say("chip_refill", name=prescription_name(renderer, row)) for row in fitting[:3]
@@ -183,9 +183,9 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
             return AnswerPart(
                 paragraphs(renderer.say("which_prescription"), lines), suggestions=chips, state=state
             )
-        chosen = prescription_kept(fitting[0])
-    asked = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": chosen["id"]}
-    [result] = yield [Step("prescription_management", asked)]
+        chosen = remembered_prescription(fitting[0])
+    arguments = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": chosen["id"]}
+    [result] = yield [Step("prescription_management", arguments)]
     if not result.ok:
         return _failed(renderer, frame, result.code)
     row: PrescriptionRow = result.result["prescription"]
@@ -198,7 +198,7 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
 
 
 def _fitting(rows: Sequence[PrescriptionRow], frame: Frame) -> list[PrescriptionRow]:
-    """The prescriptions that the customer may mean; of several for one product, those that can be refilled."""
+    """Return the prescriptions that the customer may mean; of several for one product, those that can be refilled."""
     if not frame.medicines:
         return list(rows)
     medicine = frame.medicines[0]
@@ -211,7 +211,7 @@ def _fitting(rows: Sequence[PrescriptionRow], frame: Frame) -> list[Prescription
 
 
 def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> Plan:
-    """A refill is wanted: stock and prescription are both checked before anything else (S1)."""
+    """Check stock and prescription for a refill, and ask whether it shall be passed to a pharmacist (S1)."""
     identifier = identifier or renderer.turn.identifier
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(renderer, frame)
@@ -222,7 +222,7 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
             medicine = {"id": chosen["med_id"], "en": chosen["en"], "he": chosen["he"]}
         else:
             return (yield from refill_status(renderer, frame, identifier))
-    asked = {"query": str(medicine.get("en") or medicine.get("said")), "language": renderer.language}
+    arguments = {"query": str(medicine.get("en") or medicine.get("said")), "language": renderer.language}
     patient = renderer.turn.patient_id or identifier
     verify = {
         "patient_id": patient,
@@ -230,7 +230,7 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
         "intent": "refill",
         "language": renderer.language,
     }
-    [stocked, verified] = yield [Step("inventory_check", asked), Step("prescription_verify", verify)]
+    [stocked, verified] = yield [Step("inventory_check", arguments), Step("prescription_verify", verify)]
     name = renderer.name(medicine)
     if not verified.ok:
         return _failed(renderer, frame, verified.code)
@@ -269,17 +269,17 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
 
 
 def renew(renderer: Renderer, frame: Frame) -> Plan:
-    """A renewal may be a refill or a doctor's new prescription: the customer says which."""
+    """Ask whether a renewal is a refill or a doctor's new prescription."""
     yield from ()
     return AnswerPart(
         renderer.say("renew_which"),
         suggestions=[renderer.say("renew_refill"), renderer.say("renew_new")],
-        state={"pending": {"kind": "which_refill", "frame": frame.kept()}},
+        state={"pending": {"kind": "which_refill", "frame": frame.remembered()}},
     )
 
 
 def renew_doctor(renderer: Renderer, frame: Frame) -> Plan:
-    """A doctor's new prescription is not the pharmacy's to give."""
+    """Say that only a doctor gives a new prescription."""
     yield from ()
     return AnswerPart(
         renderer.say("renew_doctor"),
@@ -288,7 +288,7 @@ def renew_doctor(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def resend(renderer: Renderer, frame: Frame) -> Plan:
-    """Another code: the contact is asked for again, since it is kept nowhere."""
+    """Ask for the contact again, to send another code: it is not stored."""
     yield from ()
     if renderer.turn.identity_elsewhere:
         return _elsewhere(renderer, Frame("prescriptions", 0.9))
@@ -296,7 +296,7 @@ def resend(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def logout(renderer: Renderer, frame: Frame) -> Plan:
-    """Forget who asks."""
+    """End the identification."""
     yield [Step("identity.forget")]
     return AnswerPart(
         renderer.say("logged_out"), state={"waiting": None, "prescriptions": [], "pending": None}

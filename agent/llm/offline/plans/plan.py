@@ -1,4 +1,4 @@
-"""A plan: how one question of a customer is answered."""
+"""The type of a plan, which answers one frame."""
 
 from collections.abc import Generator, Sequence
 

@@ -1,4 +1,4 @@
-"""Plans for stock: at the default store, by place, and restock dates."""
+"""Answer whether a product is in stock, and when it is expected back."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from agent.answers.branches import stores_of
 from agent.answers.cards import stock_card
 from agent.answers.layout import paragraphs
 from agent.answers.parts import AnswerPart, joined
-from agent.answers.products import about, medicine_of, said_otherwise
+from agent.answers.products import about, medicine_of, name_correction
 from agent.answers.renderer import Renderer
 from agent.answers.stock import LOW, MOST_BRANCHES, as_of, none_there, restock_line, stock_at
 from agent.inference.base import Step
@@ -21,7 +21,7 @@ from agent.state import RememberedMedication
 
 
 def stock(renderer: Renderer, frame: Frame) -> Plan:
-    """Whether a product is in stock (S0 flow B): the default store first, then the branches."""
+    """Say whether a product is in stock (S0 flow B): at the default store first, then at the branches."""
     if len(frame.medicines) < 2 and (frame.details.get("strengths") or frame.details.get("forms")):
         return (yield from by_form(renderer, frame))
     parts, known = [], []
@@ -49,7 +49,7 @@ def _stock_of(
     name = renderer.of(facts)
     mine = medicine_of(facts)
     [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    said = said_otherwise(renderer, medication, facts)
+    correction = name_correction(renderer, medication, facts)
     note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
     chips = [renderer.say("chip_where", name=name), renderer.say("chip_info", name=name)]
     if not level.ok and level.code != "NOT_FOUND":
@@ -57,7 +57,7 @@ def _stock_of(
             renderer.say("data_error"), suggestions=[renderer.say("chip_person")], state=about([mine])
         )
     if facts.get("controlled"):
-        text = paragraphs(said, renderer.say("controlled_stock", name=name), note)
+        text = paragraphs(correction, renderer.say("controlled_stock", name=name), note)
         return AnswerPart(
             text,
             suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")],
@@ -69,7 +69,7 @@ def _stock_of(
         low = quantity <= LOW or level.evidence.get("low")
         text = renderer.count("in_stock_low" if low else "in_stock", quantity, name=name)
         return AnswerPart(
-            paragraphs(said, text, note, reservation(renderer, frame), as_of(renderer)),
+            paragraphs(correction, text, note, reservation(renderer, frame), as_of(renderer)),
             cards=[stock_card(renderer, facts, [stock_at(level.evidence["store"], quantity, low=bool(low))])],
             suggestions=chips,
             state=about([mine]),
@@ -77,7 +77,7 @@ def _stock_of(
     if frame.details.get("online") or not spread:
         text = none_there(renderer, name, level)
         return AnswerPart(
-            paragraphs(said, text, restock_line(renderer, inventory.get("restock_eta")), note),
+            paragraphs(correction, text, restock_line(renderer, inventory.get("restock_eta")), note),
             suggestions=chips,
             state=about([mine]),
         )
@@ -93,7 +93,7 @@ def _stock_of(
         eta = restock_line(renderer, inventory.get("restock_eta"))
         return AnswerPart(
             paragraphs(
-                said,
+                correction,
                 head,
                 eta,
                 branches_listed(renderer, frame, stores, around),
@@ -107,7 +107,7 @@ def _stock_of(
         )
     if not level.ok:
         return AnswerPart(
-            paragraphs(said, renderer.say("no_inventory", name=name), note),
+            paragraphs(correction, renderer.say("no_inventory", name=name), note),
             suggestions=[renderer.say("chip_person")],
             state=about([mine]),
         )
@@ -115,7 +115,7 @@ def _stock_of(
     dated = restock_line(renderer, eta) if eta else renderer.say("restock_none")
     same = (yield from equivalents_of(renderer, mine)) if alone else AnswerPart("")
     return AnswerPart(
-        paragraphs(said, f"{renderer.say('out_of_stock', name=name)} {dated}", note, same.text),
+        paragraphs(correction, f"{renderer.say('out_of_stock', name=name)} {dated}", note, same.text),
         cards=same.cards,
         suggestions=[renderer.say("chip_info", name=name), renderer.say("chip_person")],
         state=about([mine]) | {"shown": same.state.get("shown", [])},
@@ -127,7 +127,7 @@ def _exact(facts: Mapping[str, Any], medication: RememberedMedication) -> Rememb
 
 
 def restock(renderer: Renderer, frame: Frame) -> Plan:
-    """When a product is expected back."""
+    """Say when a product is expected back."""
     medication = frame.medicines[0]
     found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
     if isinstance(found, AnswerPart):

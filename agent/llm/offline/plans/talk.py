@@ -1,4 +1,4 @@
-"""Plans for the talk itself: courtesies, a person, branches."""
+"""Answer courtesies, wishes for a person, and questions about branches."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +19,7 @@ FAR = 300  # kilometres; "the nearest branch, 9,000 km away" helps nobody
 
 
 def courtesy(renderer: Renderer, frame: Frame) -> Plan:
-    """A sentence for a greeting, thanks and the like."""
+    """Answer a greeting, thanks and the like."""
     yield from ()
     chips = {
         "greeting": ["chip_branches", "chip_prescriptions", "chip_person"],
@@ -38,20 +38,20 @@ def courtesy(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def person(renderer: Renderer, frame: Frame) -> Plan:
-    """A person, please: the row first, then the promise."""
+    """Open a hand-off, then tell the customer its number."""
     [result] = yield [Step("handoff.open", {"reason": frame.details.get("reason", "customer_asked")})]
     return handed_off(renderer, result.result)
 
 
 def which(renderer: Renderer, frame: Frame) -> Plan:
-    """Yes, but to which of them? The question stays open."""
+    """Ask again which of several is meant, after a plain yes."""
     yield from ()
-    waiting = Frame.again(frame.details["frame"])
+    waiting = Frame.recalled(frame.details["frame"])
     return choose(renderer, waiting, frame.details["options"], head=renderer.say("which_of_these"))
 
 
 def health(renderer: Renderer, frame: Frame) -> Plan:
-    """General health questions are not answered here."""
+    """Decline a general question about health."""
     yield from ()
     return AnswerPart(
         renderer.say("health"), suggestions=[renderer.say("chip_person")], state={"pending": person_offered()}
@@ -59,14 +59,14 @@ def health(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def offer(renderer: Renderer, frame: Frame) -> Plan:
-    """A pharmacist is offered."""
+    """Offer a pharmacist."""
     yield from ()
     chips = [renderer.say("chip_yes"), renderer.say("chip_no")]
     return AnswerPart(renderer.say("offer_person"), suggestions=chips, state={"pending": person_offered()})
 
 
 def upset(renderer: Renderer, frame: Frame) -> Plan:
-    """Somebody is annoyed: sorry, and a person is offered."""
+    """Apologise to a customer who is annoyed, and offer a person."""
     yield from ()
     return AnswerPart(
         renderer.say("upset"),
@@ -76,7 +76,7 @@ def upset(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def branch(renderer: Renderer, frame: Frame) -> Plan:
-    """Branches: where, when open, how to call (facts of the store, recorded like a tool's)."""
+    """Say where branches are, when they are open and how to call them."""
     places = frame.details.get("places", ())
     if frame.place and places and places[0] == frame.place:
         details = {key: value for key, value in frame.details.items() if key != "places"}
@@ -89,10 +89,10 @@ def branch(renderer: Renderer, frame: Frame) -> Plan:
             suggestions=parts[0].suggestions,
             state={"last_stores": stores},
         )
-    asked = {"query": frame.place["query"]} if frame.place else {}
+    arguments = {"query": frame.place["query"]} if frame.place else {}
     if frame.details.get("online") and not frame.place:
-        asked = {"query": "online"}
-    [result] = yield [Step("store.info", asked)]
+        arguments = {"query": "online"}
+    [result] = yield [Step("store.info", arguments)]
     stores = list(result.result.get("stores", ()))
     if result.result.get("unserved"):
         city = renderer.name(

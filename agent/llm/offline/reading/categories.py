@@ -11,7 +11,7 @@ SHORTEST_MISSPELT: Final = 6  # letters of a category's name that may hold a typ
 
 
 def categories_in(clause: Clause) -> list[str]:
-    """The categories that a clause names, as it writes them, longest first."""
+    """Return the categories that a clause names, as it writes them, longest first."""
     spans: dict[str, tuple[int, int]] = {}
     for size in (4, 3, 2, 1):
         for start in range(len(clause.words) - size + 1):
@@ -26,7 +26,7 @@ def categories_in(clause: Clause) -> list[str]:
 
 
 def misspelt_category(clause: Clause) -> list[str]:
-    """A category whose name is written with one typo; the answer is headed by its right name."""
+    """Return the right name of a category that is written with one typo."""
     written = []
     for name in clause.unknown:
         for start in {name.start, max(name.start - 1, 0)}:
@@ -58,7 +58,7 @@ _HEADS: Final = frozenset({"משהו", "כדור", "כדורימ", "תרופה",
 
 
 def _purposes(clause: Clause) -> dict[str, str]:
-    """What "anything for heartburn" may be called as a category: "heartburn medicine"."""
+    """Return what "anything for heartburn" may be called as a category: "heartburn medicine"."""
     found: dict[str, str] = {}
     if not clause.has("stock", "list"):
         return found

@@ -1,4 +1,4 @@
-"""One clause, one frame: a customer's own matters first, then the talk itself, then products and branches."""
+"""Read one clause: a customer's own prescriptions first, then the talk itself, then products and branches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,6 +16,7 @@ def clause_frame(
     focus: list[Any],
     before: Sequence[Frame],
 ) -> Frame | None:
+    """Return what a clause wants, given what the conversation is about (`focus`) and the frames `before` it."""
     patient = patient_frame(clause, state)
     if patient:
         return patient

@@ -1,4 +1,4 @@
-"""From what a message holds to what the customer wants: frames with a confidence that code computes.
+"""Decide what the customer wants: frames with a confidence that code computes.
 
 A frame is one question with its medicines, place and details filled in, from the message or from the conversation.
 Below SURE the assistant asks back; below LOST it says that it has not understood.
@@ -17,7 +17,7 @@ from agent.state import RememberedMedication
 
 
 def decide(message: Message, state: Mapping[str, Any]) -> Decision:
-    """The frames of a message in the light of the conversation so far."""
+    """Return the frames of a message, given the conversation so far."""
     pending = state.get("pending") or {}
     answered = pending_answer(message, pending, state) if pending else None
     if answered and not _goes_on(message, pending):
@@ -46,9 +46,9 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
             # A name that nothing is called stays what is talked about: nothing earlier takes its place.
             focus = list({one.get("id") or one.get("query"): one for one in frame.medicines}.values())
         if frame.intent in REPEATABLE:  # "does X need a prescription? and Y?"
-            state = {**state, "last": frame.kept()}
+            state = {**state, "last": frame.remembered()}
         if frame.intent in ("hours", "branch"):
-            state = {**state, "last_branch": frame.kept()}
+            state = {**state, "last_branch": frame.remembered()}
         if frame.place:  # "when does Jaffa close, and do you have X there?"
             state = {**state, "place": dict(frame.place)}
         frames.append(frame)
@@ -58,7 +58,7 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
 
 
 def _goes_on(message: Message, pending: Mapping[str, Any]) -> bool:
-    """Whether more is asked behind the choice of a medicine: "yes, and do you have X?"."""
+    """Return whether more is asked after the choice of a medicine: "yes, and do you have X?"."""
     later = message.clauses[1:]
     return pending["kind"] == "which_medication" and any(
         clause.medicines or clause.unknown or clause.asks for clause in later
@@ -68,8 +68,7 @@ def _goes_on(message: Message, pending: Mapping[str, Any]) -> bool:
 def _together(
     message: Message, frames: Sequence[Frame], chosen: Sequence[RememberedMedication]
 ) -> tuple[Frame, ...]:
-    """The interaction check of medicines that a message chooses or names in questions of their own: two or more always
-    get it."""
+    """Return the interaction check of medicines that a message names in separate questions: two or more always get it."""
     told = [*chosen, *(one for clause in message.clauses for one in medications_of(clause.medicines))]
     named = [one for one in told if "id" in one]
     ids = {one["id"] for one in named}
@@ -84,7 +83,7 @@ def _together(
 
 
 def _joined(message: Message) -> Clause | None:
-    """A message whose medicines belong together although a stop stands between ("Warfarin. And ibuprofen. Together?")."""
+    """Return as one clause a message that names medicines across a stop ("Warfarin. And ibuprofen. Together?")."""
     clauses = message.clauses
     if len(clauses) == 2 and clauses[1].has("same") and not clauses[1].medicines:
         named = clauses[0].medicines
@@ -115,7 +114,7 @@ def _answers_where(kept: Sequence[Frame], frame: Frame) -> bool:
 
 
 def _distilled(frames: Sequence[Frame]) -> list[Frame]:
-    """Greetings and remarks fall away beside a real question; the same question twice is one."""
+    """Drop greetings and remarks beside a real question, and questions that are asked twice."""
     courtesies = {"greeting", "thanks", "bye", "unknown", "help", "cancelled", "nothing_asked"}
     real = [frame for frame in frames if frame.intent not in courtesies and frame.confidence >= LOST]
     real = [frame for frame in real if frame.confidence >= SURE] or real

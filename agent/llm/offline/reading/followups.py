@@ -1,4 +1,4 @@
-"""What a clause without a question or a name of its own leans on: what was asked and talked about before."""
+"""Read clauses that only make sense after what was asked before: "and the other one?"."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from agent.state import RememberedMedication, RememberedPlace
 def medicines_meant(
     clause: Clause, state: Mapping[str, Any], focus: list[Any]
 ) -> tuple[RememberedMedication, ...]:
-    """The medicines a clause without a name is about: those last talked about."""
+    """Return the medicines that a clause without a name is about: those last talked about."""
     if clause.has("earlier_one"):
         return tuple(state.get("earlier") or focus)[:1]
     if clause.has("both") and len(focus) == 1:
@@ -30,7 +30,7 @@ def leaning(
     assumed: bool,
     details: Mapping[str, Any],
 ) -> Frame | None:
-    """A clause without a question of its own: a bare name or place, leaning on what was asked before."""
+    """Read a clause without a question of its own, a bare name or place, by what was asked before."""
     last: Any = state.get("last") or {}
     if before and not clause.medicines and not clause.unknown and not place:
         return None  # a remark beside a question that is being answered
@@ -48,7 +48,7 @@ def leaning(
         if told.get("intent") == "branch" and told.get("place") and clause.medicines:
             return Frame("stock_place", 0.88, medicines, told["place"], details=details)
         if intent in REPEATABLE and (follows or len(clause.words) <= 5):
-            again = Frame.again(last)
+            again = Frame.recalled(last)
             # A bare word that is no known name may as well be nonsense.
             sure = 0.9 if follows or clause.medicines or not clause.unknown else 0.72
             details = {**again.details, **details}
@@ -70,7 +70,7 @@ def leaning(
     if clause.forms and medicines and assumed:
         return Frame("stock", 0.86, medicines, details=details, assumed=True)
     if clause.has("asked_about", "earlier_one") and medicines and last.get("intent") in REPEATABLE:
-        return replace(Frame.again(last), medicines=medicines, confidence=0.9, assumed=True)
+        return replace(Frame.recalled(last), medicines=medicines, confidence=0.9, assumed=True)
     if clause.has("it", "follow") and medicines and clause.asks and len(clause.words) <= 6:
         return Frame("ask_what", 0.75, medicines, details=details, assumed=True)
     return Frame("unknown", 0.4)

@@ -1,4 +1,4 @@
-"""What the cues of a clause ask for, and what narrows it."""
+"""Find the intent of a clause by its cues, and what narrows it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from agent.state import RememberedMedication, RememberedPlace
 
 
 def joins(clause: Clause) -> bool:
-    """Whether a "with" stands for itself and is no piece of "what about" (ומה עם)."""
+    """Return whether a "with" is more than a piece of "what about" (ומה עם)."""
     follow = clause.cues.spans("follow")
     return any(
         all(not (a <= start and end <= b) for a, b in follow)
@@ -24,7 +24,7 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
     place: RememberedPlace | None,
     focus: Sequence[RememberedMedication],
 ) -> str | None:
-    """What the cues of a clause ask for, most particular first."""
+    """Return the intent that the cues of a clause ask for, most particular first."""
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
     if several and clause.has("price"):
@@ -131,7 +131,7 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
 
 
 def details_of(clause: Clause) -> dict[str, Any]:
-    """What narrows a question: strength, form, near me, all stores, open now, online, a day."""
+    """Return what narrows a question: strength, form, near me, all stores, open now, online, a day."""
     details: dict[str, Any] = {}
     if clause.strengths:
         details["strengths"] = clause.strengths

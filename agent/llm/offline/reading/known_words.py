@@ -1,4 +1,4 @@
-"""The words that the reading knows: cues, forms, and common words that are no names."""
+"""Load the words that the reading knows: cues, forms, and common words that are no names."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -12,30 +12,30 @@ from pharmacy_site.lib.yaml_files import yaml_read
 
 @lru_cache(maxsize=1)
 def cue_lexicon() -> Lexicon:
-    """The cues of `cues.yaml`, with one typo forgiven in longer words; a common word is no typo of a cue."""
+    """Return the cues of `cues.yaml`, with one typo forgiven in longer words; a common word is no typo of a cue."""
     return Lexicon({**lexicon_yaml("cues"), "common": sorted(common_words())}, typo_from=5)
 
 
 @lru_cache(maxsize=1)
 def form_lexicon() -> Lexicon:
-    """The words for forms."""
+    """Return the words for forms."""
     return Lexicon(lexicon_yaml("forms"))
 
 
 def form_names() -> list[str]:
-    """The forms that have words."""
+    """Return the forms that have words."""
     return list(lexicon_yaml("forms"))
 
 
 @lru_cache(maxsize=1)
 def common_words() -> frozenset[str]:
-    """Words that are no names, folded."""
+    """Return the words that are no names, folded."""
     return frozenset(word for text in lexicon_yaml("words").values() for word in words(text))
 
 
 @lru_cache(maxsize=1)
 def cue_words() -> frozenset[str]:
-    """Every single word of the cues: known words, though some of them may be part of a name."""
+    """Return every single word of the cues; some of them may be part of a name all the same."""
     return frozenset(
         word for phrases in lexicon_yaml("cues").values() for phrase in phrases for word in words(str(phrase))
     )
@@ -43,11 +43,13 @@ def cue_words() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def explained_words() -> frozenset[str]:
+    """Return the words that need not be a name."""
     return common_words() | cue_words()
 
 
 @lru_cache(maxsize=8)
 def lexicon_yaml(name: str) -> dict[str, Any]:
+    """Return a lexicon's file, its groups merged."""
     path = Path(lexicon.__file__).with_name(f"{name}.yaml")
     loaded = yaml_read(path)
     flat: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""A message taken apart: clauses with the medicines, places, cues and numbers in them."""
+"""A parsed message: its clauses with the medicines, places, cues and numbers in them."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -26,7 +26,7 @@ class Medicine:
 
 @dataclass(frozen=True)
 class Unknown:
-    """Words that nothing explains: perhaps a name."""
+    """Words that are neither known nor a name on file: perhaps a name."""
 
     start: int
     end: int
@@ -52,17 +52,17 @@ class Clause:
     form_text: str = ""
 
     def has(self, *names: str) -> bool:
-        """Whether any of these cues is in the clause."""
+        """Return whether any of these cues is in the clause."""
         return self.cues.has(*names)
 
     def without(self, strong: str, weak: str) -> bool:
-        """Whether cue `strong` stands here by more than the phrases of cue `weak`."""
+        """Return whether cue `strong` is here by more than the phrases of cue `weak`."""
         return bool(self.cues.spans(strong) - self.cues.spans(weak))
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message taken apart."""
+    """A parsed message."""
 
     text: str
     clauses: tuple[Clause, ...]
@@ -70,7 +70,7 @@ class Message:
 
     @property
     def names_only(self) -> bool:
-        """Whether its Latin words are all names: such a message has no language of its own."""
+        """Return whether its Latin words are all names: such a message has no language of its own."""
         return all(
             _covered(clause) >= len(clause.words) and (clause.medicines or clause.places)
             for clause in self.clauses
@@ -83,7 +83,7 @@ def _covered(clause: Clause) -> int:
 
 
 def as_written(text: str, start: int, end: int) -> str:
-    """The words of a span as the customer wrote them, when words and blanks line up."""
+    """Return the words of a span as the customer wrote them, when words and blanks line up."""
     raw = text.split()
     if len(raw) != len(words(text)):
         return ""

@@ -1,4 +1,4 @@
-"""Frames that are not about products: a customer's own prescriptions, and the talk itself."""
+"""Read clauses about a customer's own prescriptions."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ PRESCRIPTION_MATTERS: Final = frozenset({"prescriptions", "refill_status", "refi
 
 
 def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
-    """Prescriptions, refills, and the proof of who asks."""
+    """Return what a clause wants about prescriptions, refills or identification."""
     if clause.has("strong_person") and not clause.medicines:
         return None  # "talk to someone about my refill"
     medicines = medications_of(clause.medicines) or _name_to_refill(clause)
@@ -64,14 +64,14 @@ def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
 
 
 def _name_to_refill(clause: Clause) -> tuple[RememberedMedication, ...]:
-    """A name that we don't know right behind "refill": no other prescription takes its place."""
+    """Return an unknown name right after "refill", so that no other prescription is taken for it."""
     ends = [end for _start, end in clause.cues.spans("refill")]
     behind = [name.text for name in clause.unknown if any(0 <= name.start - end <= 1 for end in ends)]
     return tuple({"query": name} for name in behind[:1])
 
 
 def _only_names(clause: Clause) -> bool:
-    """Whether a clause about prescriptions does no more than name another medicine."""
+    """Return whether a clause about prescriptions does no more than name another medicine."""
     instead = clause.cues.spans("equivalent") <= clause.cues.spans("instead")
     topic = has_topic(clause, but=("equivalent",) if instead else ())
     asks_else = topic or clause.places or clause.without("stock", "weak_stock") or clause.has("interaction")

@@ -1,4 +1,4 @@
-"""Answers to what the assistant had asked: a name, a choice, a yes, an identifier."""
+"""Read answers to what the assistant asked: a name, a choice, a yes, an identifier."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place besi
 
 
 def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[str, Any]) -> Frame | None:
-    """The frame that was waiting, completed by this message; None when the message is about something else."""
+    """Return the frame that was waiting, completed by this message; None when the message is about something else."""
     clauses = message.clauses
     kind = pending["kind"]
     if kind == "identifier" and message.contacts:
@@ -32,7 +32,7 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
     new_topic = has_topic(clause)
     if kind == "offer_person":
         return _offer_answer(message, pending)
-    waiting = Frame.again(pending["frame"])
+    waiting = Frame.recalled(pending["frame"])
     if kind == "which_refill":
         return _refill_answer(clause, waiting)
     options = list(pending.get("options", ()))
@@ -98,7 +98,7 @@ def _prescription_answer(clause: Clause, waiting: Frame, options: Sequence[Any])
 def _medicine_answer(
     message: Message, waiting: Frame, options: Sequence[RememberedMedication], state: Mapping[str, Any]
 ) -> Frame | None:
-    """The frame that waited for one of these medicines; or what is asked about the only one that was offered."""
+    """Return the frame that waited for one of these medicines, or what is asked about the only one that was offered."""
     clause, *later = message.clauses
     says_yes, says_no, new_topic = clause.has("yes"), clause.has("no"), has_topic(clause)
     chosen = option_chosen(clause, options)
@@ -121,7 +121,7 @@ def _medicine_answer(
             return None
         return Frame("declined_name", 0.95)
     if says_yes and not new_topic and not other_name and len(clause.words) <= 3:
-        return replace(waiting, intent="which", details={"options": options, "frame": waiting.kept()})
+        return replace(waiting, intent="which", details={"options": options, "frame": waiting.remembered()})
     together = len(clause.medicines) > 1 and clause.has("interaction", "taking")
     elsewhere = clause.places and waiting.intent not in PLACED
     if clause.medicines and not (new_topic or together or elsewhere):
@@ -135,8 +135,9 @@ def _medicine_answer(
 def _asked_about(
     clause: Clause, waiting: Frame, options: Sequence[RememberedMedication], state: Mapping[str, Any]
 ) -> Frame | None:
-    """A question about what has only been offered ("Did you mean X?" – "is it OK with Y?"): of the only one, which is
-    named as such; of several the customer still has to choose."""
+    """Return a question about what has only been offered ("Did you mean X?" – "is it OK with Y?").
+
+    It is about the only medicine offered, which is then named as such; of several the customer still has to choose."""
     if waiting.intent in ("interaction", "same") and not has_topic(clause):
         return None
     inner = clause_frame(clause, state, list(options[:1]), [])
@@ -151,18 +152,18 @@ def _asked_about(
         return None
     open_one: RememberedMedication = {"query": str(options[0].get("en") or "")}
     pair = replace(inner, medicines=(*inner.medicines, open_one), details={})
-    return replace(inner, intent="which", details={"options": options, "frame": pair.kept()})
+    return replace(inner, intent="which", details={"options": options, "frame": pair.remembered()})
 
 
 def _there(clause: Clause, waiting: Frame) -> Frame:
-    """The waiting frame at the place that its answer names."""
+    """Return the waiting frame at the place that its answer names."""
     place = place_of(clause) or waiting.place
     intent = "stock_place" if place and waiting.intent in ("stock", "info") else waiting.intent
     return replace(waiting, intent=intent, place=place)
 
 
 def _others(waiting: Frame) -> tuple[RememberedMedication, ...]:
-    """The medicines beside the one that was asked back about: two that are looked at together stay together."""
+    """Return the medicines beside the one that was asked about: two that are checked together stay together."""
     if waiting.intent not in ("interaction", "same"):
         return ()
     open_one = next((place for place, medicine in enumerate(waiting.medicines) if "id" not in medicine), 0)
@@ -170,7 +171,7 @@ def _others(waiting: Frame) -> tuple[RememberedMedication, ...]:
 
 
 def identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
-    """An e-mail address or phone number: whose prescriptions are asked for."""
+    """Return the frame of an e-mail address or phone number: it says whose prescriptions are asked for."""
     waiting = state.get("waiting")
     details = {"identifier": message.contacts[0]}
     if waiting:
@@ -178,4 +179,4 @@ def identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
     asked = next((clause for clause in message.clauses if clause.has("refill", "refill_status")), None)
     medicines = medications_of(asked.medicines) if asked else ()
     inner = Frame("refill_status" if asked else "prescriptions", 0.9, medicines=medicines)
-    return Frame("identify", 0.9, details={**details, "waiting": inner.kept()})
+    return Frame("identify", 0.9, details={**details, "waiting": inner.remembered()})

@@ -1,4 +1,4 @@
-"""Frames about products, stock and branches, with what a short question leans on from before."""
+"""Read clauses about products, stock and branches; short ones by what was asked before."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ from stores.places import PlaceMention
 def product_frame(  # noqa: C901  # to be replaced with the offline reading
     clause: Clause, state: Mapping[str, Any], focus: list[Any], before: Sequence[Frame]
 ) -> Frame | None:
-    """Questions about products, stock and branches."""
+    """Return what a clause wants to know about products, stock or branches."""
     # "Are Acamol and paracetamol the same?" names one product twice.
     medicines = medications_of(clause.medicines, distinct=not clause.has("same"))
     place = place_of(clause)
@@ -40,7 +40,7 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
         if place:
             return Frame("list_at", 0.9, tuple(shown), place, details=details)
         if last.get("intent") == "list" and clause.has("stock", "rx", "it"):
-            return Frame.again(last)
+            return Frame.recalled(last)
     pointed = store_pointed(clause, state)
     if pointed:
         place = pointed
@@ -58,7 +58,7 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
             medicines = (other or kept,)
         if asked_before and not clause.has("stock"):
             narrow = {"forms", "form_text", "strengths"}  # what the kind just named takes the place of
-            again = Frame.again(last)
+            again = Frame.recalled(last)
             asked = {key: value for key, value in again.details.items() if key not in narrow}
             return replace(again, medicines=medicines, details={**asked, **details})
 
@@ -119,7 +119,7 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
         place = state.get("place")
     intent = intent_of(clause, medicines, place, focus)
     if clause.has("correction") and (medicines or place) and last and intent in (None, "place"):
-        frame = Frame.again(last)
+        frame = Frame.recalled(last)
         frame = replace(frame, medicines=medicines or frame.medicines, place=place or frame.place)
         if place and frame.intent in ("stock", "info"):
             frame = replace(frame, intent="stock_place")
@@ -139,7 +139,7 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
     ):
         # "And on Saturday?", "and in Jaffa?" after opening hours.
         return replace(
-            Frame.again(told), place=place or told["place"], details={**told["details"], **details}
+            Frame.recalled(told), place=place or told["place"], details={**told["details"], **details}
         )
     if (
         intent == "stock"
@@ -148,7 +148,7 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
         and last.get("intent") == "list"
         and clause.has("list")
     ):
-        return Frame.again(last)  # "which ones do you have?"
+        return Frame.recalled(last)  # "which ones do you have?"
     follows_stock = (
         focus and not told and clause.has("follow") and last.get("intent") in ("stock", "stock_place")
     )
@@ -220,12 +220,12 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
 
 
 def _unlisted(names: Sequence[Unknown]) -> list[RememberedMedication]:
-    """Names that nothing on file is called, as medicines that are asked about."""
+    """Return unknown names as medicines that are asked about."""
     return [{"query": name.text} for name in names]
 
 
 def _within(clause: Clause) -> bool:
-    """Whether it is asked what is in a product ("יש באוגמנטין פניצילין?"): "there is" right before "in" and its name."""
+    """Return whether a clause asks what a product contains: "there is" right before "in" and its name."""
     medicine = clause.medicines[0]
     return (
         medicine.start > 0
@@ -236,7 +236,7 @@ def _within(clause: Clause) -> bool:
 
 
 def _holds_unknown(clause: Clause) -> bool:
-    """Whether words that nothing explains are what a product may hold: "is there aspartame in it?", "contains aspartame?"."""
+    """Return whether unknown words are what a product may contain: "is there aspartame in it?", "contains aspartame?"."""
     if not clause.unknown or not clause.has("ingredient", "excipients"):
         return False
     first = clause.unknown[0].start
@@ -244,7 +244,7 @@ def _holds_unknown(clause: Clause) -> bool:
 
 
 def _only_a_name_and_place(clause: Clause) -> bool:
-    """Whether a clause is hardly more than one name that we don't know and a place: "zorbulin in Ramat Aviv"."""
+    """Return whether a clause is hardly more than one unknown name and a place: "zorbulin in Ramat Aviv"."""
     if len(clause.unknown) != 1 or not clause.places:
         return False
     spans: list[Unknown | PlaceMention] = [*clause.unknown, *clause.places]
@@ -253,12 +253,12 @@ def _only_a_name_and_place(clause: Clause) -> bool:
 
 
 def _bare_strength(clause: Clause) -> bool:
-    """Whether a clause is hardly more than a number that can only be a strength."""
+    """Return whether a clause is hardly more than a number that can only be a strength."""
     return len(clause.numbers) == 1 and clause.numbers[0] > len(ORDINALS) and len(clause.words) <= SHORT
 
 
 def _amount_within(clause: Clause) -> Medicine | None:
-    """The product of "how much paracetamol is in Acamol?": the name after "in", with an amount of another asked for."""
+    """Return the product of "how much paracetamol is in Acamol?": the name after "in"."""
     if len(clause.medicines) < 2 or not clause.has("amount"):
         return None
     inner, outer = clause.medicines[0], clause.medicines[-1]
@@ -268,7 +268,7 @@ def _amount_within(clause: Clause) -> Medicine | None:
 
 
 def _listed_with(clause: Clause, name: Unknown) -> bool:
-    """Whether an unknown name is listed with a known one: "A or B", "A and B"."""
+    """Return whether an unknown name is listed with a known one: "A or B", "A and B"."""
     for medicine in clause.medicines:
         first, second = (name, medicine) if name.start < medicine.start else (medicine, name)
         between = clause.words[first.end : second.start]
@@ -283,5 +283,5 @@ def _listed_with(clause: Clause, name: Unknown) -> bool:
 
 
 def _beside(clause: Clause, name: Unknown) -> bool:
-    """Whether an unknown name stands next to a known one, with at most one word between."""
+    """Return whether an unknown name is next to a known one, with at most one word between."""
     return any(name.start - m.end in (0, 1) or m.start - name.end in (0, 1) for m in clause.medicines)

@@ -1,4 +1,4 @@
-"""From a message to what stands in it: clauses, medicines, places, cues, numbers and identifiers.
+"""Parse a message: clauses, medicines, places, cues, numbers and identifiers.
 
 Nothing is decided here. Names come from the catalogue's and the stores' indexes; cues from `lexicon/cues.yaml`.
 """
@@ -50,14 +50,14 @@ MOST_NEAR: Final = 6
 
 
 def candidate(medication: Medication) -> RememberedMedication:
-    """A product as the conversation's state keeps it."""
+    """Return a product as the conversation remembers it."""
     english = str(medication.name_en or medication.name_he)
     generic = compact(medication.generic_name_en or "")
     return {"id": medication.pk, "en": english, "he": medication.name_he or english, "generic": generic}
 
 
 def clauses_of(text: str) -> list[tuple[str, bool]]:
-    """The clauses of a message, each with whether it ends as a question."""
+    """Return the clauses of a message, each with whether it ends as a question."""
     found, start = [], 0
     for mark in [*_CLAUSE.finditer(text), None]:
         part = text[start : mark.start()] if mark else text[start:]
@@ -68,7 +68,7 @@ def clauses_of(text: str) -> list[tuple[str, bool]]:
 
 
 def contacts_in(text: str) -> list[str]:
-    """The e-mail addresses and phone numbers in a text, as written."""
+    """Return the e-mail addresses and phone numbers in a text, as written."""
     emails = EMAIL.findall(text)
     rest = EMAIL.sub(" ", text)
     # "Possible" and not "valid": whether a number was ever given out is not for the asker to learn.
@@ -82,7 +82,7 @@ def contacts_in(text: str) -> list[str]:
 
 
 def recognise(text: str) -> Message:
-    """Takes a message apart; reads only the indexes of names."""
+    """Parse a message; reads only the indexes of names."""
     contacts = contacts_in(text)
     bare = _STRETCHED.sub(r"\1", text)
     for contact in contacts:
@@ -115,7 +115,7 @@ def recognise(text: str) -> Message:
 
 
 def _take_near_names(clauses: Sequence[Clause]) -> None:
-    """Unexplained words that are nearly a name count as a name, to be asked about: nobody else's facts are given for it."""
+    """Count unknown words that are a typo away from a name as names to ask back about."""
     found: list[tuple[Clause, int]] = []
     for clause in clauses:
         typos = {place for span in clause.cues.spans("common") for place in range(*span)}
@@ -136,12 +136,12 @@ def _take_near_names(clauses: Sequence[Clause]) -> None:
 
 
 def _by_chance(parts: Sequence[str]) -> bool:
-    """Whether little words only happen to spell a name: "as a syrup" is no ASA."""
+    """Return whether little words only happen to spell a name: "as a syrup" is no ASA."""
     return len(parts) > 1 and all(len(part) < SHORTEST_NAME and part in common_words() for part in parts)
 
 
 def release_of(name: str, *, extended: bool) -> RememberedMedication | None:
-    """The product of the same name with extended release, or the plain one; None when there is not exactly one."""
+    """Return the product of the same name with extended release, or the plain one; None when there is not exactly one."""
     base = words(name)
     while len(base) > 1 and base[-1] in RELEASES:
         base = base[:-1]
@@ -154,7 +154,7 @@ def release_of(name: str, *, extended: bool) -> RememberedMedication | None:
 
 
 def _kind_asked(clause: Clause, medicine: Medicine) -> Medicine:
-    """A name with the kind that stands beside it: "Advil for kids", "מטפורמין ארוך טווח"."""
+    """Return a name with the kind beside it: "Advil for kids", "מטפורמין ארוך טווח"."""
     for variant in ("children", "extended"):
         near = clause.cues.spans(f"{variant}_kind")
         if not any(start == medicine.end or end == medicine.start for start, end in near):
@@ -168,7 +168,7 @@ def _kind_asked(clause: Clause, medicine: Medicine) -> Medicine:
 
 
 def _extended(clause: Clause, medicine: Medicine) -> Medicine:
-    """A name with a line's suffix ("Tylenol PM") is another product: the customer is asked, it is never taken for it."""
+    """Return a name with a line's suffix ("Tylenol PM") as unknown: it is another product, so the customer is asked."""
     end = medicine.end
     while end < len(clause.words) and clause.words[end] in LINE_SUFFIXES:
         end += 1
@@ -178,7 +178,7 @@ def _extended(clause: Clause, medicine: Medicine) -> Medicine:
 
 
 def _fill(clause: Clause) -> None:
-    """Everything that the words themselves say once names are known."""
+    """Fill in what the words of a clause say, once its names are known."""
     named: list[Medicine | PlaceMention] = [*clause.medicines, *clause.places]
     taken = {place for span in named for place in range(span.start, span.end)}
     clause.strengths, clause.numbers, clause.unknown = [], [], []
@@ -240,7 +240,7 @@ def _fill(clause: Clause) -> None:
 
 
 def _only_between(clause: Clause, shown: Sequence[str], place: int) -> bool:
-    """Whether a word only stands in the gap of cues ("any … left") and may be a name for all that they say."""
+    """Return whether a word is only in the gap of cues ("any … left"), so that it may be a name."""
     masked = cue_lexicon().sentence(["§" if n == place else word for n, word in enumerate(shown)], asks=False)
     return all(
         span in masked.spans(name)

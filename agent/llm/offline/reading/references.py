@@ -1,4 +1,4 @@
-"""What a clause points at: the place and medicines it names, the item of a list, and whether it asks anything itself."""
+"""Find what a clause refers to: places and medicines, an item of a list; and whether it asks anything itself."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
@@ -12,8 +12,8 @@ _ON_DAYS: Final = frozenset({"בראשון", "בשני", "בשלישי", "ברב
 ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 
 
-def place_kept(mention: PlaceMention) -> RememberedPlace:
-    """A place as the state keeps it: what to pass to a tool and how to call it."""
+def remembered_place(mention: PlaceMention) -> RememberedPlace:
+    """Return a place as the conversation remembers it: what to pass to a tool and how to call it."""
     place = mention.place
     if isinstance(place, StorePlace):
         store = place.store
@@ -41,13 +41,14 @@ def place_kept(mention: PlaceMention) -> RememberedPlace:
 
 
 def place_of(clause: Clause) -> RememberedPlace | None:
-    return place_kept(clause.places[0]) if clause.places else None
+    """Return the first place that a clause names."""
+    return remembered_place(clause.places[0]) if clause.places else None
 
 
 def medications_of(
     medicines: Sequence[Medicine], *, distinct: bool = True
 ) -> tuple[RememberedMedication, ...]:
-    """The products that mentions stand for; one that may be several keeps its query and candidates."""
+    """Return the products that are mentioned; a mention that may be several keeps its query and candidates."""
     found: list[RememberedMedication] = []
     for medicine in medicines:
         one: RememberedMedication
@@ -67,7 +68,7 @@ def medications_of(
 
 
 def position_of(clause: Clause, size: int) -> int | None:
-    """Which of `size` shown items a clause points at: by ordinal, number, "last", "former"."""
+    """Return which of `size` shown items a clause points at: by ordinal, number, "last", "former"."""
     for position, name in enumerate(ORDINALS[:size]):
         if clause.has(name):
             return position
@@ -86,14 +87,14 @@ def position_of(clause: Clause, size: int) -> int | None:
 
 
 def places_asked(clause: Clause) -> list[RememberedPlace]:
-    """The different places of a question; a city beside one of its branches only says where that branch is."""
-    kept = {mention.text: place_kept(mention) for mention in clause.places}
+    """Return the different places of a question; a city beside one of its branches only says where that branch is."""
+    kept = {mention.text: remembered_place(mention) for mention in clause.places}
     places = list({place["query"]: place for place in kept.values()}.values())
     return [place for place in places if "city" not in place or not any("store" in other for other in places)]
 
 
 def store_pointed(clause: Clause, state: Mapping[str, Any]) -> RememberedPlace | None:
-    """The branch that "the second one" means: of those shown last, when branches are what is talked about."""
+    """Return the branch that "the second one" means, when the conversation is about branches."""
     stores: list[Any] = [store for store in state.get("last_stores") or () if isinstance(store, Mapping)]
     if len(stores) < 2 or clause.places or clause.medicines:
         return None
@@ -107,7 +108,7 @@ def store_pointed(clause: Clause, state: Mapping[str, Any]) -> RememberedPlace |
 
 
 def option_chosen(clause: Clause, options: Sequence[RememberedMedication]) -> RememberedMedication | None:
-    """The option that a clause names, by position, name, strength or form."""
+    """Return the option that a clause names, by position, name, strength or form."""
     position = position_of(clause, len(options))
     if position is not None:
         return options[position]
@@ -135,7 +136,7 @@ def option_chosen(clause: Clause, options: Sequence[RememberedMedication]) -> Re
 
 
 def prescription_chosen(clause: Clause, options: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The prescription that a clause points at, by position or by its medicine."""
+    """Return the prescription that a clause points at, by position or by its medicine."""
     position = position_of(clause, len(options))
     if position is not None:
         return options[position]
@@ -145,14 +146,14 @@ def prescription_chosen(clause: Clause, options: Sequence[Mapping[str, Any]]) ->
 
 
 def same_strength(text: str, value: str) -> bool:
-    """Whether a product's strength (or form) is the one that was written, whatever the unit's language."""
+    """Return whether a product's strength (or form) is the one that was written, whatever the unit's language."""
     hebrew = {"מג": "mg", "מקג": "mcg", "מל": "ml", "גרמ": "g", "מיליגרמ": "mg"}
     amount, _, unit = value.partition(" ")
     return f" {amount} {hebrew.get(unit, unit)} " in f" {text} " or value == text
 
 
 def asks_rx(clause: Clause) -> bool:
-    """Whether a clause asks if a prescription is needed (and does not just mention one)."""
+    """Return whether a clause asks if a prescription is needed (and does not just mention one)."""
     spans = clause.cues.spans("rx")
     longer = any(end - start > 1 for start, end in spans)
     words = {clause.words[start] for start, end in spans if end - start == 1}
@@ -161,7 +162,7 @@ def asks_rx(clause: Clause) -> bool:
 
 
 def has_topic(clause: Clause, but: Collection[str] = ()) -> bool:
-    """Whether a clause asks a question of its own, `but` those of some cues."""
+    """Return whether a clause asks a question of its own, `but` for those of some cues."""
     topics = (
         "where", "info", "equivalent", "price", "insurance", "restock", "prescriptions", "refill", "renew",
         "strong_person", "hours", "phone", "address", "same", "strong_interaction", "other_person", *SECTIONS,

@@ -1,4 +1,4 @@
-"""Intents of the talk itself: courtesies, a person, complaints, help."""
+"""Read clauses about the talk itself: courtesies, a person, complaints, help."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,7 +19,7 @@ _COURTESIES: Final = (
 
 
 def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
-    """What is about the talk itself."""
+    """Return what a clause says about the talk itself."""
     named = clause.medicines or clause.places or clause.categories
     if clause.has("english_please"):
         return Frame("language", 0.95, details={"language": "en"})
