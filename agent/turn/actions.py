@@ -85,8 +85,10 @@ def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
     prescription_id = step.arguments.get("prescription_id")
     if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
         return ActionResult(step)
-    asked = confirmations.refill_ask(run, prescription_id)
-    return ActionResult(step, result=asked, events=[("confirm.requested", asked)] if asked else ())
+    request = confirmations.refill_ask(run, prescription_id)
+    if request is None:
+        return ActionResult(step)
+    return ActionResult(step, result=request, events=[("confirm.requested", request)])
 
 
 def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:
