@@ -23,7 +23,7 @@ run: .venv/run
 	@exec $(BIN)/python manage.py serve --port $(PORT)
 
 test: .venv/test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: .venv/test
 	$(BIN)/ruff format --check .

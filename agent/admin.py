@@ -18,7 +18,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from agent.conversation.embedding import OriginRefused, origin_clean
 from agent.models import ApiKey, ChatSite, Conversation, Feedback, Run, ToolCall
 from prescriptions.admin import PatientData, ReadOnly
-from prescriptions.audit import audit_record
+from prescriptions.audit import AuditDetail, audit_record
 
 
 @admin.register(Conversation)
@@ -223,7 +223,7 @@ def _code(text: str) -> SafeString:
 
 
 def _record(request: HttpRequest, site: ChatSite, what: str) -> None:
-    detail = {
+    detail: AuditDetail = {
         "site": site.pk,
         "origins": [origin[:100] for origin in site.origins],
         "first_party": site.first_party,

@@ -11,6 +11,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from stores.geo import Point, point_of
+
 if TYPE_CHECKING:
     from agent.conversation.runs import Background
 
@@ -90,6 +92,11 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return str(self.id)[:8]
+
+    @property
+    def location(self) -> Point | None:
+        """Where the customer is, if that was shared."""
+        return point_of(self.latitude, self.longitude)
 
     @property
     def is_proven(self) -> bool:

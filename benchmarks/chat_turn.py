@@ -95,23 +95,23 @@ def _turns(meter: Meter, count: int) -> None:
 async def _answered(meter: Meter, count: int) -> None:
     """Answer the message in so many new conversations, one after the other."""
     from agent.chat.hub import Hub
-    from agent.chat.progress import Live
-    from agent.conversation import runs
+    from agent.chat.progress import RunProgress
+    from agent.conversation import accept, runs
     from agent.conversation.events import conversation_begin
-    from agent.threads import in_database
+    from agent.threads import run_db
     from agent.turn import loop
 
     hub = Hub()
     for _ in range(count):
-        conversation, _secret = await in_database(conversation_begin)(language="en")
+        conversation, _secret = await run_db(conversation_begin)(language="en")
         with meter:
-            await in_database(runs.message_accept)(
+            await run_db(accept.message_accept)(
                 conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
             )
-            run = await in_database(runs.run_claim)(conversation.pk)
+            run = await run_db(runs.run_claim)(conversation.pk)
             assert run is not None
-            await loop.answer(run, Live(hub, conversation.secret_hash, run.pk, run.attempts))
-        await in_database(_must_be_answered)(run.pk)
+            await loop.answer(run, RunProgress(hub, conversation.secret_hash, run.pk, run.attempts))
+        await run_db(_must_be_answered)(run.pk)
 
 
 def _must_be_answered(run_id: UUID) -> None:

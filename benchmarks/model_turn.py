@@ -28,11 +28,10 @@ NOTES = (
     "the same instructions and offered the same functions; the tools of the others answer from memory.",
     "Ours, answer: the loop alone, from the claimed run to the committed answer. Ours, turn: accept and claim as well.",
     "Both with guard, tools on the database, checks by sentence and of the whole, events; one conversation each. First",
-    "text is the first checked sentence of ours, the first piece of the others. Catalogue changed: just before each turn,",
-    "so that no row of it is in memory. Identified: with a patient to hide.",
+    "text is the first checked sentence of ours, the first piece of the others. Identified: with a patient to hide.",
 )
 OURS, ANSWER_ALONE, BARE, RAW = "ours, turn", "ours, answer", "bare", "raw"
-CHANGED, IDENTIFIED = "ours, catalogue changed", "ours, identified"
+IDENTIFIED = "ours, identified"
 PATIENT = "10000101"
 ROUNDS, TURNS, WARM = 5, 20, 10
 Take = Callable[[int], Figures]
@@ -146,18 +145,16 @@ def lesson_of_the_site() -> Lesson:
 
 def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     """Our turns, each in a conversation of its own."""
-    from django.db.models import F
     from django.utils import timezone
 
     from agent.chat.hub import Hub
-    from agent.chat.progress import Live
-    from agent.conversation import runs
+    from agent.chat.progress import RunProgress
+    from agent.conversation import accept, runs
     from agent.conversation.events import conversation_begin
     from agent.models import Conversation, Run
-    from agent.threads import in_database
+    from agent.threads import run_db
     from agent.turn import loop
     from prescriptions.models import Patient
-    from stores.models import Locality
 
     class Heard(Hub):
         """A hub that notices when a customer would see text, and that the answer is in the log."""
@@ -177,19 +174,19 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     hubs: list[Heard] = []  # one, of the event loop that all turns run in
 
     async def claimed(conversation: Conversation) -> Run:
-        await in_database(runs.message_accept)(
+        await run_db(accept.message_accept)(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
         )
-        run = await in_database(runs.run_claim)(conversation.pk)
+        run = await run_db(runs.run_claim)(conversation.pk)
         assert run is not None
         return run
 
     async def answered(run: Run, shown: Callable[[], None]) -> str:
         hub = hubs[0]
         hub.shown, hub.is_done = shown, False
-        live = Live(hub, run.conversation.secret_hash, run.pk, run.attempts)
+        live = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
         await loop.answer(run, live)
-        called = [call["name"] for call in live.calls if call["ok"]]
+        called = [call.step.name for call in live.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
         return live.text
@@ -197,7 +194,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
     async def conversation_open() -> Conversation:
         if not hubs:
             hubs.append(Heard())
-        conversation: Conversation = (await in_database(conversation_begin)(language="en"))[0]
+        conversation: Conversation = (await run_db(conversation_begin)(language="en"))[0]
         return conversation
 
     async def whole() -> Turn:
@@ -207,12 +204,6 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
             return await answered(await claimed(conversation), shown)
 
         return turn
-
-    async def after_a_change() -> Turn:
-        await in_database(Locality.objects.update)(
-            lat=F("lat")
-        )  # the same as before, and yet another edition
-        return await whole()
 
     async def answer_alone() -> Turn:
         run = await claimed(await conversation_open())
@@ -224,7 +215,7 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
 
     async def whole_identified() -> Turn:
         conversation = await conversation_open()
-        await in_database(identified)(conversation)
+        await run_db(identified)(conversation)
 
         async def turn(shown: Callable[[], None]) -> str:
             return await answered(await claimed(conversation), shown)
@@ -233,7 +224,6 @@ def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
 
     return {
         OURS: whole,
-        CHANGED: after_a_change,
         ANSWER_ALONE: answer_alone,
         IDENTIFIED: whole_identified,
     }

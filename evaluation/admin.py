@@ -1,4 +1,4 @@
-"""The staff's view of evaluations: figures of each run, and every conversation with what the judge found."""
+"""Show evaluations to staff: the figures of each run, and every conversation with the judge's findings."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from evaluation.models import Evaluation, EvaluationTrial
 from evaluation.report import shares
-from prescriptions.admin import ReadOnly
+from pharmacy_site.lib.admin import ReadOnly
 
 
 class Passed(admin.SimpleListFilter):
-    """Whether a trial passed, and if not, whether it was a veto."""
+    """Filter trials by passed, failed, or failed by a veto."""
 
     title = _("result")
     parameter_name = "result"
@@ -39,7 +39,7 @@ class Passed(admin.SimpleListFilter):
 
 @admin.register(Evaluation)
 class EvaluationAdmin(ReadOnly):
-    """Each run of `manage.py evaluate`."""
+    """Runs of `manage.py evaluate`."""
 
     list_display = ["created_at", "model", "pass_1", "pass_4", "without_veto", "scenarios"]
     list_filter = ["model", "created_at"]
@@ -66,13 +66,13 @@ class EvaluationAdmin(ReadOnly):
 
     @admin.display(description=_("figures"))
     def figures(self, row: Evaluation) -> SafeString:
-        """The table of the run, by family and language."""
+        """Return the run's figures as a table by family and language."""
         return render_to_string("admin/evaluation/figures.html", {"lines": list(shares(row.totals))})
 
 
 @admin.register(EvaluationTrial)
 class EvaluationTrialAdmin(ReadOnly):
-    """Each conversation, to be read as its customer did."""
+    """Conversations of an evaluation, in the customer's view."""
 
     list_display = ["scenario", "family", "language", "trial", "score", "evaluation", "turns", "latency_ms"]
     list_filter = ["family", "language", Passed, "evaluation"]
@@ -80,19 +80,30 @@ class EvaluationTrialAdmin(ReadOnly):
     search_fields = ["scenario", "transcript"]
     ordering = ["-evaluation_id", "family", "scenario", "trial"]
     fields = [
-        *("evaluation", "scenario", "family", "language", "trial", "score", "found", "turns", "latency_ms"),
-        *("tokens", "cost", "told"),
+        *(
+            "evaluation",
+            "scenario",
+            "family",
+            "language",
+            "trial",
+            "score",
+            "findings",
+            "turns",
+            "latency_ms",
+        ),
+        *("tokens", "cost", "conversation"),
     ]
     readonly_fields = fields
 
     @admin.display(description=_("what was wrong"))
-    def found(self, row: EvaluationTrial) -> SafeString:
+    def findings(self, row: EvaluationTrial) -> SafeString:
+        """Return the vetoes and problems, one per paragraph."""
         lines = [*(f"veto: {veto}" for veto in row.vetoes), *row.problems]
         return format_html_join("", '<p dir="auto">{}</p>', ((line,) for line in lines))
 
     @admin.display(description=_("transcript"))
-    def told(self, row: EvaluationTrial) -> SafeString:
-        """Every message in order, each in its own direction."""
+    def conversation(self, row: EvaluationTrial) -> SafeString:
+        """Return every message in order, each with its own text direction."""
         return render_to_string("admin/evaluation/transcript.html", {"lines": row.transcript})
 
 

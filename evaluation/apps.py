@@ -1,4 +1,4 @@
-"""The evaluation: plays whole conversations and judges them."""
+"""Configure the evaluation app."""
 
 from django.apps import AppConfig
 from django.utils.translation import gettext_lazy as _

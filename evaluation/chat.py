@@ -1,4 +1,4 @@
-"""A customer's end of the chat: one conversation over a real WebSocket."""
+"""Talk to the chat as a customer's page does: one conversation over a real WebSocket."""
 
 import asyncio
 import json
@@ -12,12 +12,13 @@ from websockets.asyncio.client import connect
 from evaluation.scenario import Scenario, Turn
 from evaluation.wording import plain
 
-SECONDS: Final = 60  # the site gives up on an answer by itself after so long
+SECONDS: Final = 60
+"""The site itself gives up an answer after this time."""
 
 
 @dataclass
 class Answer:
-    """What one message brought."""
+    """Everything that came back for one message."""
 
     texts: list[str] = field(default_factory=list)
     lang: str = ""
@@ -30,12 +31,12 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """All that was said, without the isolates around names."""
+        """The whole text, without direction marks."""
         return plain("\n".join(self.texts))
 
 
 class Chat:
-    """One conversation; `secret` opens it."""
+    """One conversation; `secret` identifies it to the site."""
 
     def __init__(self, ws_url: str, site_url: str, lang: str) -> None:
         self._ws_url, self._site_url, self._lang = ws_url, site_url, lang
@@ -50,21 +51,21 @@ class Chat:
     async def __aexit__(self, *error: object) -> None:
         await self.socket.close()
 
-    async def send(self, frame: dict[str, Any]) -> None:
-        """Sends one frame."""
-        await self.socket.send(json.dumps({"v": 1, **frame}))
+    async def send(self, message: dict[str, Any]) -> None:
+        """Send one message."""
+        await self.socket.send(json.dumps({"v": 1, **message}))
 
     async def receive(self, *types: str) -> dict[str, Any]:
-        """The next frame, or the next of one of these types."""
+        """Return the next message, or the next one of these types."""
         while True:
-            frame: dict[str, Any] = json.loads(await asyncio.wait_for(self.socket.recv(), SECONDS))
-            if not types or frame["type"] in types:
-                return frame
+            message: dict[str, Any] = json.loads(await asyncio.wait_for(self.socket.recv(), SECONDS))
+            if not types or message["type"] in types:
+                return message
 
-    async def ask(self, frame: dict[str, Any]) -> Answer:
-        """Sends a frame and gathers everything until its run is over."""
-        begun = time.perf_counter()
-        await self.send(frame)
+    async def ask(self, message: dict[str, Any]) -> Answer:
+        """Send a message and collect everything that comes back until its run is over."""
+        start = time.perf_counter()
+        await self.send(message)
         answer = Answer()
         while True:
             got = await self.receive()
@@ -73,7 +74,7 @@ class Chat:
                 answer.texts.append(got["text"])
                 answer.lang = got["lang"]
                 answer.cards += [card["kind"] for card in got["cards"]]
-                # What was called stands in the message; of a very quick answer no "started" may be heard.
+                # The message lists the calls; a very quick answer may come without a "tool.started".
                 answer.tools = [call["name"] for call in got.get("tools", ())] or answer.tools
             elif kind == "tool.started":
                 answer.tools.append(got["name"])
@@ -83,22 +84,22 @@ class Chat:
                 answer.events.append(kind)
                 answer.confirm_id = got.get("confirm_id", "") or answer.confirm_id
             if kind in ("run.completed", "run.failed", "error"):
-                answer.seconds = time.perf_counter() - begun
+                answer.seconds = time.perf_counter() - start
                 return answer
 
 
-def frame_of(turn: Turn, scenario: Scenario, code: str = "", confirm_id: str = "") -> dict[str, Any]:
-    """The frame that a turn sends; `code` is the one in the inbox, `confirm_id` the card that waits."""
+def turn_message(turn: Turn, scenario: Scenario, code: str = "", confirm_id: str = "") -> dict[str, Any]:
+    """Return the message that a turn sends; `code` is the one in the inbox, `confirm_id` that of the open question."""
     if turn.person:
         return {"type": "handoff.request"}
     if turn.confirm and confirm_id:
         return {"type": "confirm.answer", "confirm_id": confirm_id, "decision": turn.confirm}
     if turn.code_field:
         return {"type": "identity.code", "code": code or turn.code_field}
-    return message(scenario, (code or turn.code) if turn.code else turn.say)
+    return text_message(scenario, (code or turn.code) if turn.code else turn.say)
 
 
-def message(scenario: Scenario, text: str) -> dict[str, Any]:
-    """The frame of a written message."""
-    frame: dict[str, Any] = {"type": "message.send", "client_msg_id": str(uuid.uuid4()), "text": text}
-    return frame | ({"location": scenario.location} if scenario.location else {})
+def text_message(scenario: Scenario, text: str) -> dict[str, Any]:
+    """Return the message for a typed text."""
+    message: dict[str, Any] = {"type": "message.send", "client_msg_id": str(uuid.uuid4()), "text": text}
+    return message | ({"location": scenario.location} if scenario.location else {})

@@ -1,4 +1,4 @@
-"""What a turn and a whole conversation must have brought, as the scenario says; returns what is wrong, in words."""
+"""Check turns and whole conversations against the scenario; each function returns the problems as text."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from evaluation.wording import says
 
 
 def turn_problems(turn: Turn, answer: Answer, *, offline: bool = False) -> list[str]:
-    """What is not as the turn says; with `offline` also what holds of the offline model alone."""
+    """Return where an answer differs from its turn; with `offline`, also check what is expected of the offline model only."""
     wrong = []
     tools = turn.offline.tools if offline and turn.offline.tools is not None else turn.tools
     if tools is not None and answer.tools != tools:
@@ -28,18 +28,18 @@ def turn_problems(turn: Turn, answer: Answer, *, offline: bool = False) -> list[
     return wrong
 
 
-def told_problems(wanted: Sequence[Wanted], answers: Sequence[Answer]) -> list[str]:
-    """What was not told by the end."""
-    said = "\n".join(answer.text for answer in answers)
-    return [f"never told {value!r}" for value in wanted if not says(said, value)]
+def unsaid_problems(wanted: Sequence[Wanted], answers: Sequence[Answer]) -> list[str]:
+    """Return what the assistant never said, though it had to by the end."""
+    text = "\n".join(answer.text for answer in answers)
+    return [f"never told {value!r}" for value in wanted if not says(text, value)]
 
 
 def free_problems(scenario: Scenario, answers: Sequence[Answer]) -> list[str]:
-    """The same for a customer who keeps to no script: everything that had to be told, at whatever turn."""
+    """Return the problems of a conversation without a script: what was never said or called, at whatever turn."""
     called = {name for answer in answers for name in answer.tools}
     wanted = [value for turn in scenario.turns for value in turn.must]
     missing = sorted({name for turn in scenario.turns for name in turn.uses} - called)
     return [
-        *told_problems([*wanted, *scenario.communicate], answers),
+        *unsaid_problems([*wanted, *scenario.communicate], answers),
         *(f"never called {name}" for name in missing),
     ]

@@ -1,4 +1,4 @@
-"""The evaluation's clock: every trial begins at the same noon and ticks on; waiting costs no time."""
+"""Set the evaluation's clock: every trial begins at the same noon and ticks on; waiting takes no time."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -6,20 +6,21 @@ from zoneinfo import ZoneInfo
 
 import time_machine
 
-NOON: Final = datetime(2026, 3, 15, 12, 0, tzinfo=ZoneInfo("Asia/Jerusalem"))  # a Sunday: branches are open
+# A Sunday, when the branches are open.
+NOON: Final = datetime(2026, 3, 15, 12, 0, tzinfo=ZoneInfo("Asia/Jerusalem"))
 
 
 class Clock:
-    """Holds the whole process's date and time; what measures durations is left alone."""
+    """The date and time of the whole process; clocks that measure durations are not changed."""
 
     def __init__(self) -> None:
         self._machine = time_machine.travel(NOON, tick=True).start()
 
     def begin(self) -> None:
-        """Back to noon."""
+        """Go back to noon."""
         self._machine.move_to(NOON)
 
     def pass_minutes(self, minutes: float) -> None:
-        """Moves on."""
+        """Move the clock forward."""
         if minutes:
             self._machine.shift(timedelta(minutes=minutes))

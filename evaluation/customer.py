@@ -1,4 +1,4 @@
-"""Who sits at the customer's end: the scenario's own script, word for word."""
+"""Play the customer by the scenario's script, word for word."""
 
 import asyncio
 import json
@@ -6,7 +6,7 @@ import urllib.parse
 import urllib.request
 from typing import Final, Protocol
 
-from evaluation.chat import Answer, Chat, frame_of
+from evaluation.chat import Answer, Chat, turn_message
 from evaluation.clock import Clock
 from evaluation.players import stage_set
 from evaluation.scenario import Scenario
@@ -15,11 +15,11 @@ POLL_SECONDS: Final = 0.05
 
 
 class Spoilt(Exception):
-    """A simulated customer who said what nobody told them; the trial says nothing about the assistant."""
+    """A simulated customer invented a fact; the trial says nothing about the assistant."""
 
 
 class NoCode(Exception):
-    """The customer waits for a code that nobody sent; `answers` is the conversation so far."""
+    """The customer waits for a code that was never sent; `answers` is the conversation so far."""
 
     def __init__(self, answers: list[Answer]) -> None:
         self.answers = answers
@@ -29,38 +29,39 @@ class Customer(Protocol):
     """Somebody who talks to the assistant."""
 
     async def talk(self, chat: Chat, site_url: str) -> list[Answer]:
-        """The whole conversation; returns each answer. Raises NoCode and Spoilt."""
+        """Lead the whole conversation and return each answer. Raises NoCode and Spoilt."""
         ...
 
 
 class ScriptedCustomer:
-    """Says exactly what the scenario says."""
+    """A customer who says exactly what the scenario says."""
 
     def __init__(self, scenario: Scenario, clock: Clock | None = None) -> None:
         self._scenario, self._clock = scenario, clock
-        self._patience = 0.2 if clock else 15  # a worker delivers in the run's own transaction
+        # A worker, which has a clock, delivers the code before its run ends.
+        self._code_seconds = 0.2 if clock else 15
 
     async def talk(self, chat: Chat, site_url: str) -> list[Answer]:
-        """One answer for each turn of the script."""
+        """Play the script and return one answer per turn."""
         answers: list[Answer] = []
-        typed, waiting = 0, ""
+        codes_typed, confirm_id = 0, ""
         for turn in self._scenario.turns:
             stage_set(self._scenario, turn)
             if self._clock:
                 self._clock.pass_minutes(turn.wait)
             code = ""
             if turn.code_typed == "demo":
-                code = await demo_code(site_url, chat.secret, seen=typed, seconds=self._patience)
-                typed += 1
+                code = await demo_code(site_url, chat.secret, seen=codes_typed, seconds=self._code_seconds)
+                codes_typed += 1
                 if not code:
                     raise NoCode(answers)
-            answers.append(await chat.ask(frame_of(turn, self._scenario, code, waiting)))
-            waiting = answers[-1].confirm_id or ("" if turn.confirm else waiting)
+            answers.append(await chat.ask(turn_message(turn, self._scenario, code, confirm_id)))
+            confirm_id = answers[-1].confirm_id or ("" if turn.confirm else confirm_id)
         return answers
 
 
 async def demo_code(site_url: str, secret: str, *, seen: int, seconds: float) -> str:
-    """The newest code in the demo inbox behind `seen` older ones, empty when none comes in time."""
+    """Return the newest code in the demo inbox after `seen` older ones, "" if none comes in time."""
     address = f"{site_url}/demo/inbox/?conversation={urllib.parse.quote(secret)}"
     for _ in range(max(1, round(seconds / POLL_SECONDS))):
         codes = await asyncio.to_thread(_codes, address)

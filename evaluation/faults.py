@@ -1,4 +1,4 @@
-"""What can be made to fail during a conversation. Only an evaluation's worker installs these; no site does."""
+"""Let things fail during a conversation. Only an evaluation's worker installs these faults, no site does."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from django.db import OperationalError
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
-from agent.inference.base import Model, ModelUnavailable, Reply, Speech, Step, Turn
+from agent.inference.base import Model, ModelUnavailable, Session, Turn
 from evaluation.scenario import Fault
 
 _broken_tables: Final[set[str]] = set()
@@ -21,26 +21,26 @@ class UnreachableModel:
 
     name = "unreachable"
 
-    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        """Raises at once."""
+    async def open(self, turn: Turn) -> Session:
+        """Raise at once."""
         raise ModelUnavailable("overloaded")
 
 
 def model_down() -> Model:
-    """What `CHAT_MODEL` names while every model is down."""
+    """Return the model that `CHAT_MODEL` names while every model is down."""
     return UnreachableModel()
 
 
 class BrokenMail(BaseEmailBackend):
-    """A mail server that takes nothing."""
+    """A mail server that refuses every message."""
 
     def send_messages(self, email_messages: Any) -> int:
-        """Raises at once."""
+        """Raise at once."""
         raise ConnectionRefusedError
 
 
 def install() -> None:
-    """Prepares this process: from now on each of its connections can be made to fail."""
+    """Let every database connection that this process opens from now on fail on demand."""
     connection_created.connect(_prepare, weak=False)
 
 
@@ -56,8 +56,8 @@ def _execute(execute: Callable[..., Any], sql: str, params: Any, many: bool, con
 
 @contextmanager
 def failing(faults: Sequence[Fault]) -> Iterator[None]:
-    """Lets these things fail for as long as the block runs."""
-    before = settings.CHAT_MODEL, settings.EMAIL_BACKEND
+    """Let these things fail while the block runs."""
+    original = settings.CHAT_MODEL, settings.EMAIL_BACKEND
     for fault in faults:
         if fault.kind == "query_fails":
             _broken_tables.add(fault.table)
@@ -69,4 +69,4 @@ def failing(faults: Sequence[Fault]) -> Iterator[None]:
         yield
     finally:
         _broken_tables.clear()
-        settings.CHAT_MODEL, settings.EMAIL_BACKEND = before
+        settings.CHAT_MODEL, settings.EMAIL_BACKEND = original

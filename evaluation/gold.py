@@ -1,9 +1,9 @@
-"""Replays a scenario's gold actions through the services, without model or loop: what must be there at the end."""
+"""Replay a scenario's gold actions through the services, without model or loop, for the state expected at the end."""
 
 from typing import Any
 from uuid import uuid4
 
-from agent.conversation import confirmations, events, runs
+from agent.conversation import accept, confirmations, events, runs
 from agent.inference.base import Step
 from agent.models import Confirmation, Conversation, Run
 from agent.turn.actions import ACTIONS, action_run
@@ -15,7 +15,7 @@ ADDRESS = "127.0.0.1"
 
 
 def gold_replay(scenario: Scenario, clock: Clock, *, may: bool) -> None:
-    """Does to a fresh copy what an ideal conversation would have done to it; `may`: also what it need not have done."""
+    """Do to a fresh copy what an ideal conversation does to it; with `may`, also the optional actions."""
     conversation, secret = events.conversation_begin(language=scenario.lang)
     codes = 0
     for turn in scenario.turns:
@@ -25,7 +25,7 @@ def gold_replay(scenario: Scenario, clock: Clock, *, may: bool) -> None:
             if code == "demo":
                 code = str([m.code for m in notifications.inbox(conversation.pk) if m.code][codes])
                 codes += 1
-            runs.code_submit(conversation_id=conversation.pk, code=code, address=ADDRESS)
+            accept.code_submit(conversation_id=conversation.pk, code=code, address=ADDRESS)
         _act(conversation, turn, may=may)
         if turn.confirm:
             _confirm(conversation, secret, turn)
@@ -33,9 +33,9 @@ def gold_replay(scenario: Scenario, clock: Clock, *, may: bool) -> None:
 
 
 def _act(conversation: Conversation, turn: Turn, *, may: bool) -> None:
-    """The turn's actions, in a run of their own as the loop would have it."""
-    asked = [*turn.gold, *(turn.may if may else [])]
-    calls = [(name, arguments) for call in asked for name, arguments in call.items() if name in ACTIONS]
+    """Do the turn's actions in a run of their own, as the loop does."""
+    gold = [*turn.gold, *(turn.may if may else [])]
+    calls = [(name, arguments) for call in gold for name, arguments in call.items() if name in ACTIONS]
     if turn.person:
         calls.append(("handoff.open", {"reason": "customer_asked"}))
     if calls:
@@ -53,15 +53,18 @@ def _run(conversation: Conversation, calls: list[tuple[str, dict[str, Any]]], **
 
 
 def _confirm(conversation: Conversation, secret: str, turn: Turn) -> None:
-    waiting = Confirmation.objects.filter(conversation=conversation, state=Confirmation.State.OPEN).first()
-    if waiting is None:
+    """Answer the open question, if there is one, and do what was confirmed."""
+    confirmation = Confirmation.objects.filter(
+        conversation=conversation, state=Confirmation.State.OPEN
+    ).first()
+    if confirmation is None:
         return
     Run.objects.filter(conversation=conversation).update(state=Run.State.DONE)
     try:
         confirmations.confirmation_answer(
             conversation_id=conversation.pk,
             key=events.secret_hash(secret),
-            confirm_id=waiting.pk,
+            confirm_id=confirmation.pk,
             decision="yes" if turn.confirm == "yes" else "no",
             address=ADDRESS,
         )

@@ -1,11 +1,11 @@
-"""Results of evaluations: one row per run of `manage.py evaluate`, one per conversation that it played."""
+"""Define the results of evaluations: one row per run of `manage.py evaluate`, one per conversation played."""
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 
 class Evaluation(models.Model):
-    """One run of `manage.py evaluate`, kept for comparison."""
+    """One run of `manage.py evaluate`."""
 
     created_at = models.DateTimeField(_("when"), auto_now_add=True)
     model = models.CharField(_("model"), max_length=80)
@@ -22,7 +22,7 @@ class Evaluation(models.Model):
 
 
 class EvaluationTrial(models.Model):
-    """One conversation of an evaluation, and what the judge found."""
+    """One conversation of an evaluation, with the judge's findings."""
 
     evaluation = models.ForeignKey(
         Evaluation, models.CASCADE, related_name="trials", verbose_name=_("evaluation")

@@ -1,20 +1,20 @@
-"""Keeps an evaluation for the admin, in the installation's own database."""
+"""Store an evaluation for the admin, in the installation's own database."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from django.db import DatabaseError, transaction
 
-from evaluation.metrics import Row, percentile
+from evaluation.metrics import Summary, percentile
 from evaluation.models import Evaluation, EvaluationTrial
+from evaluation.outcome import TrialRow
 
 
-def evaluation_record(rows: Sequence[Row], figures: Mapping[str, Any], about: Mapping[str, Any]) -> bool:
-    """Writes the run and its trials; False when this database has no tables for them."""
+def evaluation_record(rows: Sequence[TrialRow], totals: Summary, about: Mapping[str, object]) -> bool:
+    """Store the run and its trials; return False if this database has no tables for them."""
     try:
         with transaction.atomic():
             evaluation = Evaluation.objects.create(
-                model=str(about["model"]), options=dict(about), totals=dict(figures)
+                model=str(about["model"]), options=dict(about), totals=dict(totals)
             )
             EvaluationTrial.objects.bulk_create(
                 [

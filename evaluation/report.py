@@ -1,84 +1,95 @@
-"""How an evaluation is told: a table, what failed, what changed against an earlier run, and one last line."""
+"""Print an evaluation: a table, the failures, the changes since an earlier run, and one last line for programs."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, TypedDict
 
-from evaluation.metrics import Row, summary
+from evaluation.metrics import Figures, Summary, summary
+from evaluation.outcome import TrialRow
 
 _HEAD: Final = ("", "pass^1", "pass^4", "vetoes", "scenarios", "turns", "p50 ms", "p95 ms")
 
 
-def table(figures: Mapping[str, Any]) -> Iterator[str]:
-    """One line per family and language, the whole last."""
+class Document(TypedDict):
+    """A whole run as `--json` writes it and `--compare` reads it."""
+
+    about: dict[str, object]
+    totals: Summary
+    trials: list[TrialRow]
+
+
+def table(totals: Summary) -> Iterator[str]:
+    """Yield one line per family and language, the totals last."""
     yield _line(*_HEAD)
-    for family, language, *cells in shares(figures):
+    for family, language, *cells in shares(totals):
         yield _line(f"{family} {language}", *cells)
 
 
-def shares(figures: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The table's cells: family, language, then the figures."""
-    for family, parts in figures.get("families", {}).items():
+def shares(totals: Summary) -> Iterator[tuple[str, ...]]:
+    """Yield the table's cells: family, language, then the figures. Nothing for a run without figures."""
+    for family, parts in totals.get("families", {}).items():
         for language, part in parts.items():
             if language != "all":
                 yield (family, language, *_cells(part))
-    for language, part in figures.get("languages", {}).items():
+    for language, part in totals.get("languages", {}).items():
         yield ("all", language, *_cells(part))
-    if "all" in figures:
-        yield ("all", "", *_cells(figures["all"]))
+    if "all" in totals:
+        yield ("all", "", *_cells(totals["all"]))
 
 
-def failures(rows: Sequence[Row]) -> Iterator[str]:
-    """What was wrong, once per scenario."""
-    seen = set()
+def failures(rows: Sequence[TrialRow]) -> Iterator[str]:
+    """Yield what was wrong in the first failed trial of each scenario."""
+    reported = set()
     for row in rows:
-        if row["passed"] or row["scenario"] in seen:
+        if row["passed"] or row["scenario"] in reported:
             continue
-        seen.add(row["scenario"])
+        reported.add(row["scenario"])
         yield f"{row['scenario']} (trial {row['trial']})"
         yield from (f"  veto: {veto}" for veto in row["vetoes"])
         yield from (f"  {problem}" for problem in row["problems"])
 
 
-def spending(figures: Mapping[str, Any]) -> str:
-    """Tokens, costs and what else only a language model has."""
-    whole = figures["all"]
+def spending(totals: Summary) -> str:
+    """Return the line about tokens, costs and the other figures of a language model."""
+    whole = totals["all"]
     return (
         f"tokens in={whole['tokens_in']} out={whole['tokens_out']} cost={whole['cost']} "
         f"fallbacks={whole['fallbacks']} spoilt={whole['spoilt']}"
     )
 
 
-def last_line(figures: Mapping[str, Any]) -> str:
-    """The line that other programs read."""
-    whole = figures["all"]
+def last_line(totals: Summary) -> str:
+    """Return the line that other programs read."""
+    whole = totals["all"]
     return f"pass^1={_share(whole['pass^1'])} pass^4={_share(whole['pass^4'])} scenarios={whole['scenarios']}"
 
 
-def document(rows: Sequence[Row], **about: Any) -> dict[str, Any]:
-    """A whole run as JSON, for comparison with others."""
+def document(rows: Sequence[TrialRow], **about: object) -> Document:
+    """Return a whole run as JSON data, to compare it with others."""
     return {"about": about, "totals": summary(rows), "trials": list(rows)}
 
 
-def comparison(before: Mapping[str, Any], rows: Sequence[Row]) -> Iterator[str]:
-    """What is otherwise than in an earlier run: figures, then scenarios by their share of passed trials."""
-    old, new = before["totals"]["all"], summary(rows)["all"]
-    for name in old:
-        if old[name] != new.get(name):
-            yield f"{name}: {_figure(old[name])} -> {_figure(new.get(name))}"
-    was, now = _passed(before["trials"]), _passed(rows)
-    for name in sorted(was.keys() | now.keys()):
-        if was.get(name) != now.get(name):
-            yield f"{name}: {_share(was.get(name))} -> {_share(now.get(name))}"
+def comparison(before: Document, rows: Sequence[TrialRow]) -> Iterator[str]:
+    """Yield the differences to an earlier run: figures, then scenarios by their share of passed trials."""
+    new = summary(rows)["all"]
+    for name, value in before["totals"]["all"].items():
+        if value != new.get(name):
+            yield f"{name}: {_figure(value)} -> {_figure(new.get(name))}"
+    old_shares, new_shares = _passed(before["trials"]), _passed(rows)
+    for scenario in sorted(old_shares.keys() | new_shares.keys()):
+        old, new_share = old_shares.get(scenario), new_shares.get(scenario)
+        if old != new_share:
+            yield f"{scenario}: {_share(old)} -> {_share(new_share)}"
 
 
-def _passed(rows: Sequence[Row]) -> dict[str, float]:
-    found: dict[str, list[bool]] = {}
+def _passed(rows: Sequence[TrialRow]) -> dict[str, float]:
+    """Return each scenario's share of passed trials."""
+    passed: dict[str, list[bool]] = {}
     for row in rows:
-        found.setdefault(row["scenario"], []).append(row["passed"])
-    return {name: sum(passed) / len(passed) for name, passed in found.items()}
+        passed.setdefault(row["scenario"], []).append(row["passed"])
+    return {scenario: sum(trials) / len(trials) for scenario, trials in passed.items()}
 
 
-def _cells(part: Mapping[str, Any]) -> tuple[str, ...]:
+def _cells(part: Figures) -> tuple[str, ...]:
     return (
         _share(part["pass^1"]),
         _share(part["pass^4"]),

@@ -1,4 +1,4 @@
-"""Runs an evaluation: worker processes, one per core, that never see the installation's database or services."""
+"""Run an evaluation in worker processes, one per core, without the installation's database or services."""
 
 import json
 import os
@@ -8,20 +8,33 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final, TypedDict
 
 from django.conf import settings
 
+from evaluation.outcome import Outcome, TrialRow
 from evaluation.scenario import Scenario
-from evaluation.trial import Outcome
 
-Row = dict[str, Any]
-# What a worker takes from outside: how to run at all, and where a language model is.
-_KEPT: Final = ("PATH", "HOME", "TMPDIR", "LANG", "VIRTUAL_ENV", "SSL_CERT_FILE", "SSL_CERT_DIR", "TZDIR")
-_KEPT_PREFIXES: Final = ("OPENAI_", "PYTHON", "LC_")
-_LIVES: Final = 2  # how many workers may die at one trial
+# The variables that a worker inherits: what it needs to run, and where the language model is.
+_INHERITED: Final = (
+    *("PATH", "HOME", "TMPDIR", "LANG", "VIRTUAL_ENV"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "TZDIR"),
+)
+_INHERITED_PREFIXES: Final = ("OPENAI_", "PYTHON", "LC_")
+_ATTEMPTS: Final = 2
+"""How many workers may die in one trial before it counts as failed."""
+
+Jobs = queue.SimpleQueue[tuple[Scenario, int]]
+"""Scenarios to play, each with the number of the trial."""
+
+
+class Job(TypedDict):
+    """One trial, as the line that a worker reads."""
+
+    scenario: str
+    trial: int
 
 
 class WorkerDied(Exception):
@@ -36,24 +49,25 @@ def evaluation_run(
     customer: str = "scripted",
     workers: int | None = None,
     template: Path | None = None,
-    told: Callable[[Row], None] = lambda row: None,
-) -> list[Row]:
-    """Plays every scenario so often and returns the outcomes, by scenario and trial; `told` hears of each at once.
+    on_row: Callable[[TrialRow], None] = lambda row: None,
+) -> list[TrialRow]:
+    """Play every scenario `trials` times and return the outcomes, sorted by scenario and trial.
 
-    `template` is a database from `template_make`; without one it is made.
+    `on_row` is called with each outcome as soon as it is there. `template` is a database from `template_make`; without
+    one, it is made.
     """
-    jobs: queue.SimpleQueue[tuple[Scenario, int]] = queue.SimpleQueue()
+    jobs: Jobs = queue.SimpleQueue()
     for trial in range(1, trials + 1):
         for scenario in scenarios:
             jobs.put((scenario, trial))
-    rows: list[Row] = []
+    rows: list[TrialRow] = []
     errors: list[BaseException] = []
 
     def work(number: int) -> None:
         try:
-            for row in _worked(folder, source, number, jobs, model, customer):
+            for row in _play(folder, source, number, jobs, model, customer):
                 rows.append(row)
-                told(row)
+                on_row(row)
         except BaseException as error:
             errors.append(error)
 
@@ -73,46 +87,37 @@ def evaluation_run(
 
 
 def template_make(folder: Path) -> Path:
-    """The database that every trial begins with: migrated, with the demo data of the evaluation's noon."""
+    """Make the database that every trial begins with: migrated, with the demo data of the evaluation's date."""
     path = folder / "template.sqlite3"
-    with _process(folder, "template", str(path), database="template") as worker:
+    with _start(folder, "template", str(path), database="template") as worker:
         worker.wait_done()
     return path
 
 
-def _worked(
-    folder: Path,
-    template: Path,
-    number: int,
-    jobs: "queue.SimpleQueue[tuple[Scenario, int]]",
-    model: str,
-    customer: str,
-) -> Iterator[Row]:
-    """The outcomes of one worker; one that dies is replaced, and its trial tried once more."""
+def _play(
+    folder: Path, template: Path, number: int, jobs: Jobs, model: str, customer: str
+) -> Iterator[TrialRow]:
+    """Play jobs in one worker until there are none left; replace a worker that dies and repeat its trial once."""
+    database = folder / f"{number}.sqlite3"
     job: tuple[Scenario, int] | None = None
-    lives = _LIVES
+    attempts = _ATTEMPTS
     while True:
-        arguments = [
-            "play",
-            str(template),
-            str(folder / f"{number}.sqlite3"),
-            model,
-            customer,
-        ]
-        with _process(folder, *arguments, database=str(number)) as worker:
-            worker.read()
+        with _start(
+            folder, "play", str(template), str(database), model, customer, database=str(number)
+        ) as worker:
+            worker.wait_ready()
             while True:
                 if job is None:
-                    lives = _LIVES
+                    attempts = _ATTEMPTS
                     try:
                         job = jobs.get_nowait()
                     except queue.Empty:
                         return
                 try:
-                    row = worker.ask({"scenario": job[0].name, "trial": job[1]})
+                    row = worker.play({"scenario": job[0].name, "trial": job[1]})
                 except WorkerDied as error:
-                    lives -= 1
-                    if not lives:
+                    attempts -= 1
+                    if not attempts:
                         yield _lost(*job, str(error))
                         job = None
                     break
@@ -120,63 +125,70 @@ def _worked(
                 job = None
 
 
-def _lost(scenario: Scenario, trial: int, why: str) -> Row:
-    lost = Outcome(scenario.name, scenario.family, scenario.lang, trial, problems=[f"the worker died: {why}"])
-    return lost.told()
+def _lost(scenario: Scenario, trial: int, why: str) -> TrialRow:
+    """Return the outcome of a trial whose workers died."""
+    problems = [f"the worker died: {why}"]
+    return Outcome(scenario.name, scenario.family, scenario.lang, trial, problems=problems).as_row()
 
 
-class _Worker:
-    """One process and the lines between it and us."""
+class Worker:
+    """One worker process; jobs and outcomes are lines of JSON on its pipes."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
-        self._process, self._log = process, log
+        self.process = process
+        self._log = log
 
-    def ask(self, job: Mapping[str, Any]) -> Row:
-        """Gives a job and waits for its outcome. Raises WorkerDied."""
+    def play(self, job: Job) -> TrialRow:
+        """Send a job and wait for its outcome. Raises WorkerDied."""
         try:
-            stdin = _pipe(self._process.stdin)
+            stdin = _pipe(self.process.stdin)
             stdin.write(json.dumps(job) + "\n")
             stdin.flush()
         except BrokenPipeError:
             raise WorkerDied(self._last_line()) from None
-        return self.read()
-
-    def read(self) -> Row:
-        """The next line. Raises WorkerDied."""
-        line = _pipe(self._process.stdout).readline()
-        if not line:
-            raise WorkerDied(self._last_line())
-        row: Row = json.loads(line)
+        row: TrialRow = json.loads(self._read_line())
         return row
 
+    def wait_ready(self) -> None:
+        """Wait until the worker serves the site. Raises WorkerDied."""
+        self._read_line()
+
     def wait_done(self) -> None:
-        """Waits until it ended well. Raises WorkerDied."""
-        _pipe(self._process.stdin).close()
-        if self._process.wait():
+        """Wait until the worker has ended successfully. Raises WorkerDied."""
+        _pipe(self.process.stdin).close()
+        if self.process.wait():
             raise WorkerDied(self._last_line())
 
     def close(self) -> None:
-        """Ends it."""
-        _pipe(self._process.stdin).close()
+        """End the worker, by force if it takes more than 15 seconds."""
+        _pipe(self.process.stdin).close()
         try:
-            self._process.wait(15)
+            self.process.wait(15)
         except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
-        _pipe(self._process.stdout).close()
+            self.process.kill()
+            self.process.wait()
+        _pipe(self.process.stdout).close()
+
+    def _read_line(self) -> str:
+        line = _pipe(self.process.stdout).readline()
+        if not line:
+            raise WorkerDied(self._last_line())
+        return line
 
     def _last_line(self) -> str:
+        """Return the last line that the worker logged."""
         lines = self._log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
         return lines[-1] if lines else "without a word"
 
-    def __enter__(self) -> "_Worker":
+    def __enter__(self) -> "Worker":
         return self
 
     def __exit__(self, *error: object) -> None:
         self.close()
 
 
-def _process(folder: Path, *arguments: str, database: str) -> _Worker:
+def _start(folder: Path, *arguments: str, database: str) -> Worker:
+    """Start a worker with a database and a log of this name in the folder."""
     log = folder / f"{database}.log"
     with log.open("a") as errors:
         process = subprocess.Popen(
@@ -188,21 +200,22 @@ def _process(folder: Path, *arguments: str, database: str) -> _Worker:
             stderr=errors,
             text=True,
         )
-    return _Worker(process, log)
+    return Worker(process, log)
 
 
 def _environment(database: Path) -> dict[str, str]:
-    """Nothing of this installation but the language model's address."""
-    kept = {
+    """Return a worker's environment: nothing of this installation but the language model's address."""
+    inherited = {
         name: value
         for name, value in os.environ.items()
-        if name in _KEPT or name.startswith(_KEPT_PREFIXES) or name.lower().endswith("_proxy")
+        if name in _INHERITED or name.startswith(_INHERITED_PREFIXES) or name.lower().endswith("_proxy")
     }
-    return kept | {
+    return inherited | {
         "DJANGO_SETTINGS_MODULE": "pharmacy_site.settings",
         "DATABASE_URL": f"sqlite:///{database}",
         "SECRET_KEY": secrets.token_urlsafe(50),
-        "DEBUG": "1",  # the demo inbox, where codes are read
+        # For the demo inbox, where the codes are read.
+        "DEBUG": "1",
         "EMAIL_URL": "dummy://",
         "LOG_LEVEL": "WARNING",
     }

@@ -1,12 +1,12 @@
-"""Scenarios as data: who talks, what is said, what an ideal assistant does, what must and must not be told.
+"""Read scenarios: who talks, what is said, what an ideal assistant does, what it must and must not say.
 
 A file of `fixtures/scenarios` is a family, a list of scenarios:
 
     - name: advil-in-jaffa                 # unique
       lang: en                             # the page's language
-      who: ["10000101"]                    # demo people whose data may be shown, once a code was right
+      who: ["10000101"]                    # demo patients whose data may be shown after a right code
       location: {lat: 32.07, lng: 34.77}   # shared with each message
-      plants: [...]                        # rows changed before: {rows: app.model, where: {...}, set: {...}}
+      plants: [...]                        # rows changed before it begins: {rows: app.model, where: {...}, set: {...}}
       faults: [...]                        # what fails, see `evaluation/faults.py`
       turns:
         - say: Do you have Advil in Jaffa? # or `code: demo` (the code from the demo inbox as a message),
@@ -14,18 +14,18 @@ A file of `fixtures/scenarios` is a family, a list of scenarios:
                                            # `confirm: "yes"` (the card's button; `say` is what is said when there is no card)
           wait: 20                         # minutes that pass before it
           gold: [{check_stock: {...}}]     # the calls of an ideal assistant: tools, or the server's actions
-          may: [{identity.code: {...}}]    # further actions that it may take or leave
-          uses: [check_stock]              # among its tools; `tools: []`: none may be called
+          may: [{identity.code: {...}}]    # further actions, optional
+          uses: [check_stock]              # tools that must be called; `tools: []`: none may be called
           must: [Jaffa, [a, b], ~out_of_stock]  # a list: any of them; ~name: a meaning, in whatever words
           must_not: [you should]
           lang: en                         # language of the answer
           events: [identity.requested]     # numbered events beside the messages
-          offline: {tools: [...], must: [...], cards: [...]}  # what holds of the offline model besides: its calls in
-                                           # their order, its words, its cards; tests look at it, evaluations do not
-      communicate: ["03-555-0104"]         # must have been told by the end
-      baselines: {nothing: 0, handoff: 0}  # what doing nothing and always handing off score
+          offline: {tools: [...], must: [...], cards: [...]}  # expected of the offline model only: its calls in
+                                           # order, its words, its cards; checked by tests, not by evaluations
+      communicate: ["03-555-0104"]         # must have been said by the end
+      baselines: {nothing: 0, handoff: 0}  # the scores of doing nothing and of always handing off
 
-What the database holds at the end is that of a fresh copy on which the gold actions were replayed (`gold.py`).
+At the end the database must equal a fresh copy on which the gold actions were replayed (`gold.py`).
 """
 
 from collections.abc import Iterable
@@ -33,9 +33,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import yaml
 from django.conf import settings
 from pydantic import BaseModel, ConfigDict, Field
+
+from pharmacy_site.lib.text import Language
+from pharmacy_site.lib.yaml_files import yaml_read
 
 Wanted = str | int | list[str | int]
 LANGUAGES: Final = ("en", "he")
@@ -46,7 +48,7 @@ class _Data(BaseModel):
 
 
 class Offline(_Data):
-    """What the offline model does exactly."""
+    """What is expected of the offline model in addition."""
 
     tools: list[str] | None = None
     must: list[Wanted] = []
@@ -54,7 +56,7 @@ class Offline(_Data):
 
 
 class Turn(_Data):
-    """One thing that the customer does, and what must come of it."""
+    """One thing that the customer does, and the answer that is expected."""
 
     say: str = ""
     code: str = ""
@@ -75,12 +77,12 @@ class Turn(_Data):
 
     @property
     def code_typed(self) -> str:
-        """The code that this turn gives, wherever it is typed; "demo" is the one that was sent."""
+        """The code that the customer enters, as a message or in its field; "demo" means the code that was sent."""
         return self.code or self.code_field
 
 
 class Plant(_Data):
-    """Rows of the scenario's own database that are changed before it begins."""
+    """Rows of the scenario's own database to be changed before it begins."""
 
     rows: str
     where: dict[str, Any]
@@ -95,7 +97,7 @@ class Fault(_Data):
 
 
 class Claim(_Data):
-    """How many rows of a table fulfil a condition afterwards."""
+    """How many rows of a table must fulfil a condition afterwards."""
 
     table: str
     where: str = "1 = 1"
@@ -103,7 +105,7 @@ class Claim(_Data):
 
 
 class Baselines(_Data):
-    """What assistants that do not work score here."""
+    """The scores of assistants that do nothing or always hand off."""
 
     nothing: Literal[0, 1] = 0
     handoff: Literal[0, 1] = 0
@@ -114,7 +116,7 @@ class Scenario(_Data):
 
     family: str
     name: str
-    lang: Literal["en", "he"]
+    lang: Language
     turns: list[Turn] = Field(min_length=1)
     who: list[str] = []
     wants: str = ""
@@ -128,27 +130,27 @@ class Scenario(_Data):
 
     @property
     def plain(self) -> bool:
-        """Whether any served site can play it: nothing planted, nothing failing, no clock moved."""
+        """Whether any served site can play it: no rows changed, no faults, no clock moved."""
         return not (self.plants or self.faults or any(turn.wait for turn in self.turns))
 
 
 @cache
 def scenarios_all() -> tuple[Scenario, ...]:
-    """Every scenario, each with the family whose file it stands in."""
-    found = []
+    """Return every scenario; its family is the name of its file."""
+    scenarios = []
     for path in sorted((Path(settings.BASE_DIR) / "fixtures" / "scenarios").glob("*.yaml")):
-        for scenario in yaml.safe_load(path.read_text(encoding="utf-8")) or []:
-            found.append(Scenario(family=path.stem, **scenario))
-    return tuple(found)
+        for scenario in yaml_read(path) or []:
+            scenarios.append(Scenario(family=path.stem, **scenario))
+    return tuple(scenarios)
 
 
 def scenario_get(name: str) -> Scenario:
-    """The scenario of this name."""
+    """Return the scenario with this name."""
     return next(scenario for scenario in scenarios_all() if scenario.name == name)
 
 
 def scenarios_chosen(languages: Iterable[str], families: Iterable[str]) -> list[Scenario]:
-    """Those in these languages and, when any are named, of these families."""
+    """Return the scenarios in these languages and, if any are named, of these families."""
     languages, families = set(languages), set(families)
     return [
         scenario

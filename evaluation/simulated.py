@@ -1,8 +1,8 @@
-"""A customer played by a language model, held to the scenario's facts.
+"""Let a language model play the customer, limited to the scenario's facts.
 
-The model is told what the customer wants and knows, and writes the customer's messages. What a person does otherwise than by
-writing it says in brackets: [code], [person], [yes], [no], [done]. A message that states a contact, a medicine or a number
-which is neither among the facts nor was said by the assistant spoils the trial.
+The model gets what the customer wants and knows, and writes the customer's messages. It writes in brackets what a person
+would do otherwise than by typing: [code], [person], [yes], [no], [done]. A message with a contact, a medicine or a number
+that is neither among the facts nor in an answer of the assistant spoils the trial.
 """
 
 import os
@@ -15,18 +15,21 @@ from django.conf import settings
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from agent.threads import in_database
-from evaluation.chat import Answer, Chat, message
+from agent.threads import run_db
+from evaluation.chat import Answer, Chat, text_message
 from evaluation.customer import Spoilt, demo_code
 from evaluation.players import stage_set
 from evaluation.scenario import Scenario
 from evaluation.wording import folded
 from inventory.models import IngredientAlias, Medication, MedicationAlias
+from pharmacy_site.lib.vocabulary import EMAIL
 
-EXTRA_TURNS: Final = 4  # more than the script has, for what the assistant asks back
-_CONTACT: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+|\+?\d[\d -]{7,}\d")
+EXTRA_TURNS: Final = 4
+"""More turns than the script has, for questions that the assistant asks back."""
+_CONTACT: Final = re.compile(rf"{EMAIL.pattern}|\+?\d[\d -]{{7,}}\d")
 _NUMBER: Final = re.compile(r"\d+(?:[.,]\d+)?")
-_SMALL: Final = frozenset("1 2 3 4 5".split())  # "the 2nd one"
+# Allowed without being a fact: "the 2nd one".
+_SMALL: Final = frozenset("1 2 3 4 5".split())
 _ACT: Final = re.compile(r"\[(code|person|yes|no|done)\]", re.IGNORECASE)
 _RULES: Final = """You play a customer who writes to a pharmacy's chat assistant. Write only the customer's next message, in {language}.
 What you want, in this order: {wants}
@@ -37,7 +40,7 @@ question with buttons, [person] to press the button for a person, [done] when yo
 
 
 class SimulatedCustomer:
-    """Asks the model that the OPENAI_ settings name."""
+    """A customer played by the model that the OPENAI_ settings name."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -48,35 +51,35 @@ class SimulatedCustomer:
         )
 
     async def talk(self, chat: Chat, site_url: str) -> list[Answer]:
-        """Talks until the model is done. Raises Spoilt."""
+        """Talk until the model is done, and return each answer. Raises Spoilt."""
         answers: list[Answer] = []
-        said: list[ChatCompletionMessageParam] = [{"role": "system", "content": self._rules()}]
-        said.append({"role": "user", "content": "The chat is open. What do you write?"})
-        typed, waiting = 0, ""
+        prompt: list[ChatCompletionMessageParam] = [{"role": "system", "content": self._rules()}]
+        prompt.append({"role": "user", "content": "The chat is open. What do you write?"})
+        codes_typed, confirm_id = 0, ""
         async with self._client:
             for _ in range(len(self._scenario.turns) + EXTRA_TURNS):
-                text = await self._next(said)
-                act = found[1].lower() if (found := _ACT.search(text)) else ""
+                text = await self._next(prompt)
+                act = match[1].lower() if (match := _ACT.search(text)) else ""
                 if act == "done":
                     break
                 if not act:
-                    await in_database(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
+                    await run_db(facts_check)(text, [*self._facts, *(answer.text for answer in answers)])
                 stage_set(
                     self._scenario, self._scenario.turns[min(len(answers), len(self._scenario.turns) - 1)]
                 )
                 if act == "code":
-                    code = await demo_code(site_url, chat.secret, seen=typed, seconds=0.2)
-                    typed += bool(code)
+                    code = await demo_code(site_url, chat.secret, seen=codes_typed, seconds=0.2)
+                    codes_typed += bool(code)
                     text = code or text
-                answers.append(await chat.ask(self._frame(act, text, waiting)))
-                waiting = answers[-1].confirm_id
-                said.append({"role": "assistant", "content": text if act != "code" else "[code]"})
-                said.append({"role": "user", "content": answers[-1].text or "(no answer)"})
+                answers.append(await chat.ask(self._message(act, text, confirm_id)))
+                confirm_id = answers[-1].confirm_id
+                prompt.append({"role": "assistant", "content": text if act != "code" else "[code]"})
+                prompt.append({"role": "user", "content": answers[-1].text or "(no answer)"})
         return answers
 
     def _rules(self) -> str:
         scenario = self._scenario
-        wants = scenario.wants or " ".join(f"({n}) {said}" for n, said in enumerate(self._wishes(), 1))
+        wants = scenario.wants or " ".join(f"({n}) {wish}" for n, wish in enumerate(self._wishes(), 1))
         knows = "; ".join(scenario.knows) or "what stands above"
         language = "Hebrew" if scenario.lang == "he" else "English"
         return _RULES.format(language=language, wants=wants, knows=knows)
@@ -89,30 +92,30 @@ class SimulatedCustomer:
             for turn in self._scenario.turns
         ]
 
-    async def _next(self, said: list[ChatCompletionMessageParam]) -> str:
-        answer = await self._client.chat.completions.create(model=self._model, messages=said)
+    async def _next(self, prompt: list[ChatCompletionMessageParam]) -> str:
+        answer = await self._client.chat.completions.create(model=self._model, messages=prompt)
         text = answer.choices[0].message.content or ""
         if not text.strip():
             raise Spoilt("the customer wrote nothing")
         return text.strip()
 
-    def _frame(self, act: str, text: str, waiting: str) -> dict[str, Any]:
+    def _message(self, act: str, text: str, confirm_id: str) -> dict[str, Any]:
         if act == "person":
             return {"type": "handoff.request"}
-        if act in ("yes", "no") and waiting:
-            return {"type": "confirm.answer", "confirm_id": waiting, "decision": act}
-        return message(self._scenario, act if act in ("yes", "no") else text)
+        if act in ("yes", "no") and confirm_id:
+            return {"type": "confirm.answer", "confirm_id": confirm_id, "decision": act}
+        return text_message(self._scenario, act if act in ("yes", "no") else text)
 
 
 def facts_check(text: str, facts: Iterable[str]) -> None:
-    """Raises Spoilt when a message states a contact, a medicine or a number that is in none of the facts."""
+    """Raise Spoilt if a message contains a contact, a medicine or a number that is in none of the facts."""
     known = folded("\n".join(facts))
     stated = folded(text)
     for contact in _CONTACT.findall(stated):
         if _bare(contact) not in _bare(known):
             raise Spoilt("a contact that nobody told the customer")
-    told = set(_NUMBER.findall(known)) | _SMALL
-    if set(_NUMBER.findall(_CONTACT.sub(" ", stated))) - told:
+    known_numbers = set(_NUMBER.findall(known)) | _SMALL
+    if set(_NUMBER.findall(_CONTACT.sub(" ", stated))) - known_numbers:
         raise Spoilt("a number that nobody told the customer")
     for name in _medicines():
         if name in stated and re.search(rf"(?<!\w){re.escape(name)}(?!\w)", stated) and name not in known:
@@ -125,7 +128,7 @@ def _bare(text: str) -> str:
 
 @cache
 def _medicines() -> tuple[str, ...]:
-    """Every name under which a medicine is known; the demo data's are the same in every trial."""
+    """Return every name of a medicine; cached, since the demo data are the same in every trial."""
     named = [name for pair in Medication.objects.values_list("name_en", "name_he") for name in pair if name]
     also = [*MedicationAlias.objects.values_list("text", flat=True)]
     also += IngredientAlias.objects.values_list("text", flat=True)

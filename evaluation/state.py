@@ -1,4 +1,4 @@
-"""What a conversation leaves in the database, in a canonical form: effects, never ids, times, texts, reads or logs."""
+"""Read and compare what a conversation leaves in the database: effects, without ids, times, texts, reads or logs."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ State = dict[str, list[list[Any]]]
 
 _TABLES: Final[dict[str, Callable[[], list[list[Any]]]]] = {
     "handoffs": lambda: _rows(Handoff.objects.all(), "reason", "state", "patient__mrn"),
-    # A question that was not answered, and a code that nobody typed, are no effects.
+    # An unanswered question, and a code that nobody entered, are not effects.
     "confirmations": lambda: _rows(
         Confirmation.objects.filter(state="yes"), "action", "payload__prescription"
     ),
@@ -32,23 +32,23 @@ _TABLES: Final[dict[str, Callable[[], list[list[Any]]]]] = {
 
 
 def state_read() -> State:
-    """The rows of every table that counts, sorted."""
+    """Return the sorted rows of every table that is compared."""
     return {name: read() for name, read in _TABLES.items()}
 
 
 def state_hash(state: State) -> str:
-    """The canonical hash of a state."""
+    """Return the hash of a state."""
     return hashlib.sha256(json.dumps(state, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def state_problems(found: State, wanted: Sequence[State]) -> list[str]:
-    """Which tables differ from all the states that are right, and by which rows of the first."""
-    if state_hash(found) in map(state_hash, wanted):
+def state_problems(state: State, wanted: Sequence[State]) -> list[str]:
+    """Return nothing if the state is one of those wanted, else how each table differs from the first of them."""
+    if state_hash(state) in map(state_hash, wanted):
         return []
     return [
-        f"state: {name} has {_without(found[name], rows)}, lacks {_without(rows, found[name])}"
+        f"state: {name} has {_without(state[name], rows)}, lacks {_without(rows, state[name])}"
         for name, rows in wanted[0].items()
-        if found[name] != rows
+        if state[name] != rows
     ]
 
 

@@ -1,62 +1,37 @@
-"""One trial: a fresh database, one conversation over the WebSocket, then the judge."""
+"""Play one trial: restore a fresh database, hold one conversation over the WebSocket, judge it."""
 
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
-from decimal import Decimal
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from django.apps import apps
 from django.core.cache import cache as counters
 
 from agent.models import Event, Run
-from agent.threads import in_database
+from agent.threads import run_db
 from evaluation.chat import Answer, Chat
-from evaluation.checks import free_problems, told_problems, turn_problems
+from evaluation.checks import free_problems, turn_problems, unsaid_problems
 from evaluation.clock import Clock
 from evaluation.customer import Customer, NoCode, ScriptedCustomer, Spoilt
 from evaluation.faults import failing
 from evaluation.gold import gold_replay
+from evaluation.outcome import Outcome
 from evaluation.scenario import Scenario, scenario_get
 from evaluation.simulated import SimulatedCustomer
 from evaluation.state import State, state_problems, state_read
 from evaluation.vetoes import vetoes_of
 
-SPOILT_AT_MOST: Final = 2  # how often a trial is repeated because of its customer
-
-
-@dataclass
-class Outcome:
-    """What a trial showed."""
-
-    scenario: str
-    family: str
-    language: str
-    trial: int
-    passed: bool = False
-    problems: list[str] = field(default_factory=list)
-    vetoes: list[str] = field(default_factory=list)
-    spoilt: int = 0
-    turns: int = 0
-    seconds: list[float] = field(default_factory=list)  # per turn
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    fallbacks: int = 0
-    models: list[str] = field(default_factory=list)
-    transcript: list[dict[str, Any]] = field(default_factory=list)
-
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
-        return asdict(self)
+MOST_REPEATS: Final = 2
+"""How often a trial is repeated because its customer spoilt it."""
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where a worker's trials happen."""
+class ServedSite:
+    """The site that a worker serves, with its database and its clock."""
 
     template: Path
     database: Path
@@ -64,8 +39,8 @@ class Place:
     ws_url: str
     clock: Clock
 
-    def fresh(self) -> None:
-        """The demo data as they were at noon, and nothing else anywhere."""
+    def reset(self) -> None:
+        """Restore the database from the template, empty the cache and set the clock back to noon."""
         with (
             closing(sqlite3.connect(f"{self.template.as_uri()}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(self.database, timeout=30)) as copy,
@@ -75,14 +50,14 @@ class Place:
         self.clock.begin()
 
 
-async def trial_play(place: Place, name: str, number: int, customer: str) -> Outcome:
-    """Plays a scenario once; a trial that the simulated customer spoilt is repeated."""
+async def trial_play(site: ServedSite, name: str, number: int, customer: str) -> Outcome:
+    """Play a scenario once; repeat a trial that the simulated customer spoilt."""
     scenario = scenario_get(name)
     outcome = Outcome(scenario.name, scenario.family, scenario.lang, number)
-    wanted = await in_database(_gold_states)(place, name)
-    for _ in range(SPOILT_AT_MOST + 1):
+    wanted = await run_db(_gold_states)(site, name)
+    for _ in range(MOST_REPEATS + 1):
         try:
-            await _once(place, scenario, outcome, customer, wanted)
+            await _play(site, scenario, outcome, customer, wanted)
         except Spoilt as spoilt:
             outcome.spoilt += 1
             outcome.problems = [f"spoilt: {spoilt}"]
@@ -92,21 +67,22 @@ async def trial_play(place: Place, name: str, number: int, customer: str) -> Out
     return outcome
 
 
-async def _once(
-    place: Place, scenario: Scenario, outcome: Outcome, customer: str, wanted: Sequence[State]
+async def _play(
+    site: ServedSite, scenario: Scenario, outcome: Outcome, customer: str, wanted: Sequence[State]
 ) -> None:
-    await in_database(_prepare)(place, scenario)
+    """Hold the conversation and put what it showed into the outcome."""
+    await run_db(_prepare)(site, scenario)
     scripted = customer == "scripted"
-    who: Customer = ScriptedCustomer(scenario, place.clock) if scripted else SimulatedCustomer(scenario)
+    player: Customer = ScriptedCustomer(scenario, site.clock) if scripted else SimulatedCustomer(scenario)
     with failing(scenario.faults):
-        async with Chat(place.ws_url, place.url, scenario.lang) as chat:
+        async with Chat(site.ws_url, site.url, scenario.lang) as chat:
             try:
-                answers, outcome.problems = await who.talk(chat, place.url), []
+                answers, outcome.problems = await player.talk(chat, site.url), []
             except NoCode as error:
                 answers, outcome.problems = error.answers, ["no code arrived"]
     outcome.problems += _problems(scenario, answers, scripted)
     outcome.turns, outcome.seconds = len(answers), [answer.seconds for answer in answers]
-    await in_database(_judge)(scenario, outcome, wanted)
+    await run_db(_judge)(scenario, outcome, wanted)
 
 
 def _problems(scenario: Scenario, answers: list[Answer], scripted: bool) -> list[str]:
@@ -117,11 +93,12 @@ def _problems(scenario: Scenario, answers: list[Answer], scripted: bool) -> list
         for number, (turn, answer) in enumerate(zip(scenario.turns, answers, strict=False), 1)
         for problem in turn_problems(turn, answer)
     ]
-    return wrong + told_problems(scenario.communicate, answers)
+    return wrong + unsaid_problems(scenario.communicate, answers)
 
 
-def _prepare(place: Place, scenario: Scenario) -> None:
-    place.fresh()
+def _prepare(site: ServedSite, scenario: Scenario) -> None:
+    """Reset the site and change the rows that the scenario plants."""
+    site.reset()
     for plant in scenario.plants:
         changed = apps.get_model(plant.rows)._default_manager.filter(**plant.where).update(**plant.set)
         if not changed:
@@ -129,13 +106,13 @@ def _prepare(place: Place, scenario: Scenario) -> None:
 
 
 @cache
-def _gold_states(place: Place, name: str) -> list[State]:
-    """What may be in the database at the end, found once per scenario."""
+def _gold_states(site: ServedSite, name: str) -> list[State]:
+    """Return the states that the database may have at the end, computed once per scenario."""
     scenario = scenario_get(name)
     states = []
     for may in (False, True):
-        _prepare(place, scenario)
-        gold_replay(scenario, place.clock, may=may)
+        _prepare(site, scenario)
+        gold_replay(scenario, site.clock, may=may)
         states.append(state_read())
         if not any(turn.may for turn in scenario.turns):
             break
@@ -143,16 +120,16 @@ def _gold_states(place: Place, name: str) -> list[State]:
 
 
 def _judge(scenario: Scenario, outcome: Outcome, wanted: Sequence[State]) -> None:
+    """Add to the outcome what the rows in the database show."""
     outcome.problems += state_problems(state_read(), wanted)
     outcome.vetoes = vetoes_of(scenario)
     runs = {run.pk: run for run in Run.objects.prefetch_related("tool_calls")}
     outcome.models = sorted({run.model for run in runs.values() if run.model})
     for run in runs.values():
-        # Only a language model's runs have these.
-        outcome.tokens_in += int(getattr(run, "tokens_in", 0) or 0)
-        outcome.tokens_out += int(getattr(run, "tokens_out", 0) or 0)
-        outcome.cost += float(getattr(run, "cost", 0) or Decimal(0))
-        outcome.fallbacks += bool(getattr(run, "fallback", ""))
+        outcome.tokens_in += run.tokens_in
+        outcome.tokens_out += run.tokens_out
+        outcome.cost += float(run.cost)
+        outcome.fallbacks += bool(run.fallback)
     outcome.transcript = [
         {
             "type": event.type,

@@ -1,7 +1,7 @@
-"""A process of the evaluation: serves the real site on a database of its own and plays trials against it.
+"""Serve the real site on a database of its own and play trials against it, in one process of an evaluation.
 
-`python -m evaluation.worker template FILE` makes the database that trials begin with. `… play TEMPLATE DATABASE
-MODEL CUSTOMER` reads one job per line from standard input and writes one outcome per line, both JSON.
+`python -m evaluation.worker template FILE` makes the database that trials begin with. `… play TEMPLATE DATABASE MODEL
+CUSTOMER` reads one job per line from standard input and writes one outcome per line, both as JSON.
 """
 
 import asyncio
@@ -10,12 +10,12 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import django
 
 MODELS: Final = {
-    "offline": "agent.llm.offline.OfflineModel",
+    "offline": "agent.llm.offline.session.OfflineModel",
     "openai": "agent.llm.chosen.configured",
     "oracle": "evaluation.players.oracle",
     "nothing": "evaluation.players.nothing",
@@ -24,7 +24,7 @@ MODELS: Final = {
 
 
 def main(arguments: list[str]) -> None:
-    """Runs one of the two."""
+    """Make the template, or play trials."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
     django.setup()
     if arguments[0] == "template":
@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _template(path: Path) -> None:
+    """Migrate the database of this process and load the demo data at the evaluation's date."""
     from django.core.management import call_command
     from django.db import connection
 
@@ -50,38 +51,44 @@ def _template(path: Path) -> None:
 
 
 async def _play(template: Path, database: Path, model: str, customer: str) -> None:
+    """Serve the site and play a trial for every job on standard input."""
     import uvicorn
     from django.conf import settings
 
     from evaluation import faults
     from evaluation.clock import Clock
-    from evaluation.trial import Place, trial_play
+    from evaluation.trial import ServedSite, trial_play
 
     settings.CHAT_MODEL = MODELS[model]
-    settings.NOTIFICATIONS_INLINE = True  # nothing is under way any more when a trial is over
-    settings.CHAT_SWEEP = 3_600  # nothing is swept up between trials either
+    # No notification may be under way after a trial, and no sweep may run between two.
+    settings.NOTIFICATIONS_INLINE = True
+    settings.CHAT_SWEEP = 3_600
     faults.install()
     clock = Clock()
-    door = socket.create_server(("127.0.0.1", 0))
-    port = door.getsockname()[1]
-    place = Place(template, database, f"http://127.0.0.1:{port}", f"ws://127.0.0.1:{port}/ws/chat/", clock)
-    place.fresh()
+    listener = socket.create_server(("127.0.0.1", 0))
+    port = listener.getsockname()[1]
+    site = ServedSite(
+        template, database, f"http://127.0.0.1:{port}", f"ws://127.0.0.1:{port}/ws/chat/", clock
+    )
+    site.reset()
     config = uvicorn.Config("pharmacy_site.asgi:application", lifespan="on", log_level="warning", workers=1)
     server = uvicorn.Server(config)
-    serving = asyncio.create_task(server.serve(sockets=[door]))
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
     while not server.started:
         await asyncio.sleep(0.02)
         if serving.done():
             raise RuntimeError("the site did not start")
-    _tell({"ready": True})
+    _write({"ready": True})
     while line := await asyncio.to_thread(sys.stdin.readline):
         job = json.loads(line)
-        _tell((await trial_play(place, job["scenario"], job["trial"], customer)).told())
+        outcome = await trial_play(site, job["scenario"], job["trial"], customer)
+        _write(outcome.as_row())
     server.should_exit = True
     await serving
 
 
-def _tell(value: dict[str, Any]) -> None:
+def _write(value: object) -> None:
+    """Write one line of JSON to standard output."""
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
     sys.stdout.flush()
 

@@ -1,1 +1,1 @@
-"""What there is: medications, how their names are found, and how many packs each store has."""
+"""Hold the catalogue: medications, the search for their names, interactions, and each store's stock."""

@@ -1,20 +1,19 @@
-"""Loading the categories that ship with the product; load_demo and import_catalogue both need them."""
+"""Load the categories that ship with the product (for load_demo and import_catalogue), and recognise their names."""
 
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from inventory.models import FOLDED_LENGTH, Category, CategoryAlias
 from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.yaml_files import yaml_read
 
 
 def categories_load(path: Path, *, update: bool) -> list[int]:
-    """Create the categories of a fixture and return the ids of all that are in it.
+    """Create the categories of a fixture and return the ids of all of them.
 
-    With `update`, those that exist are brought to what the file says; without, what staff made of them stays.
+    With `update`, existing categories are changed to what the file says; without, they stay as staff left them.
     """
-    entries: list[dict[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    entries: list[dict[str, Any]] = yaml_read(path) or []
     existing = {category.slug: category for category in Category.objects.all()}
     aliases = set(CategoryAlias.objects.values_list("category_id", "folded"))
     ids, new_aliases = [], []
@@ -42,9 +41,10 @@ def categories_load(path: Path, *, update: bool) -> list[int]:
 
 
 def categories_called(keys: list[str]) -> set[str]:
-    """Return those of these compact names, also in the other number ("painkiller(s)"), by which a category is called."""
+    """Return those of the compact names that are a category's, also in singular or plural ("painkiller(s)")."""
     forms = {form: key for key in keys for form in (key, f"{key}s", key.removesuffix("s"))}
-    found = set(CategoryAlias.objects.filter(folded__in=forms).values_list("folded", flat=True))
-    for names in Category.objects.values_list("name_en", "name_he"):  # a few dozen at most
-        found |= {compact(name) for name in names if name} & forms.keys()
-    return {forms[form] for form in found}
+    called = set(CategoryAlias.objects.filter(folded__in=forms).values_list("folded", flat=True))
+    # All categories are read: there are a few dozen at most.
+    for names in Category.objects.values_list("name_en", "name_he"):
+        called |= {compact(name) for name in names if name} & forms.keys()
+    return {forms[form] for form in called}

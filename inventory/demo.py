@@ -1,6 +1,6 @@
-"""Loading the demo's medications, interactions and stock; safe to repeat.
+"""Load the demo's medications, interactions and stock; safe to repeat.
 
-What the fixtures say about a product replaces what the database says; stock that exists is never touched.
+The fixtures overwrite what the database says about a product; stock levels that exist are left alone.
 """
 
 from datetime import date, timedelta
@@ -8,7 +8,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-import yaml
 from django.core.management.color import no_style
 from django.db import connection, models, transaction
 from django.utils import timezone
@@ -31,6 +30,7 @@ from inventory.models import (
 from inventory.strengths import strength_parse
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import compact, language_of
+from pharmacy_site.lib.yaml_files import yaml_read
 
 ACTOR: Final = "system:demo"
 
@@ -39,11 +39,11 @@ M = TypeVar("M", bound=models.Model)
 
 
 class DemoConflict(PharmacyError):
-    """A number that the demo gives to one of its products belongs to a product of a register."""
+    """An id of a demo product belongs to a product that was imported from a register."""
 
 
 def load(folder: Path) -> None:
-    """Bring the database to what the fixtures folder says (`categories.yaml` and `demo/*.yaml` in it)."""
+    """Write what the fixtures folder says (`categories.yaml` and `demo/*.yaml`) to the database."""
     demo = folder / "demo"
     with transaction.atomic():
         categories_load(folder / "categories.yaml", update=True)
@@ -52,7 +52,7 @@ def load(folder: Path) -> None:
         _medications(entries)
         _contents(entries, ingredients)
         _aliases(entries)
-        _leaflets(entries, yaml.safe_load((demo / "meta.yaml").read_text(encoding="utf-8")))
+        _leaflets(entries, yaml_read(demo / "meta.yaml"))
         _interactions(_read(demo / "interactions.yaml"), ingredients)
         _stock(entries)
         _reset_sequences([Medication])
@@ -60,20 +60,20 @@ def load(folder: Path) -> None:
 
 
 def _read(path: Path) -> list[Entry]:
-    return yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    return yaml_read(path) or []
 
 
 def _translated(field: str, texts: Any) -> dict[str, str | None]:
-    """The two columns of a translated field; a plain text is English."""
+    """Return the two columns of a translated field; a plain text is English."""
     texts = texts if isinstance(texts, dict) else {"en": texts or ""}
     return {f"{field}_en": texts.get("en") or "", f"{field}_he": texts.get("he") or None}
 
 
-def _upsert(model: type[M], found: dict[Any, M], key: object, identity: Entry, values: Entry) -> M:
-    """Create the row, or bring the one that was found to these values; untouched when it has them already."""
-    row = found.get(key)
+def _upsert(model: type[M], rows: dict[Any, M], key: object, identity: Entry, values: Entry) -> M:
+    """Create the row, or update the existing one if its values differ; keep `rows` up to date."""
+    row = rows.get(key)
     if row is None:
-        row = found[key] = model(**identity, **values)
+        row = rows[key] = model(**identity, **values)
         row.save(force_insert=True)
     elif any(getattr(row, field) != value for field, value in values.items()):
         for field, value in values.items():
@@ -83,7 +83,9 @@ def _upsert(model: type[M], found: dict[Any, M], key: object, identity: Entry, v
 
 
 def _ingredients(entries: list[Entry]) -> dict[str, Ingredient]:
-    found = {row.key: row for row in Ingredient.objects.filter(key__in=[entry["key"] for entry in entries])}
+    rows_by_key = {
+        row.key: row for row in Ingredient.objects.filter(key__in=[entry["key"] for entry in entries])
+    }
     aliases = {row.folded: row for row in IngredientAlias.objects.all()}
     for entry in entries:
         values = {
@@ -92,18 +94,18 @@ def _ingredients(entries: list[Entry]) -> dict[str, Ingredient]:
             "classes": list(entry.get("classes", [])),
             "assessed": True,
         }
-        ingredient = _upsert(Ingredient, found, entry["key"], {"key": entry["key"]}, values)
+        ingredient = _upsert(Ingredient, rows_by_key, entry["key"], {"key": entry["key"]}, values)
         for text in entry.get("aliases", []):
             folded = compact(text)[:FOLDED_LENGTH]
             _upsert(
                 IngredientAlias, aliases, folded, {"folded": folded}, {"ingredient": ingredient, "text": text}
             )
-    return found
+    return rows_by_key
 
 
 def _medications(entries: list[Entry]) -> None:
-    found = Medication.objects.in_bulk([entry["id"] for entry in entries])
-    if any(medication.external_id for medication in found.values()):
+    rows_by_id = Medication.objects.in_bulk([entry["id"] for entry in entries])
+    if any(medication.external_id for medication in rows_by_id.values()):
         raise DemoConflict("the demo's numbers are taken by products of an import")
     categories = dict(Category.objects.values_list("slug", "pk"))
     for entry in entries:
@@ -124,12 +126,12 @@ def _medications(entries: list[Entry]) -> None:
             "acute_antibiotic": bool(entry.get("acute_antibiotic")),
             "price": Decimal(str(entry["price"])) if entry.get("price") is not None else None,
         }
-        _upsert(Medication, found, entry["id"], {"id": entry["id"]}, values)
+        _upsert(Medication, rows_by_id, entry["id"], {"id": entry["id"]}, values)
 
 
 def _contents(entries: list[Entry], ingredients: dict[str, Ingredient]) -> None:
     rows = MedicationIngredient.objects.filter(medication_id__in=[entry["id"] for entry in entries])
-    found = {(row.medication_id, row.ingredient_id): row for row in rows}
+    rows_by_key = {(row.medication_id, row.ingredient_id): row for row in rows}
     wanted = set()
     for entry in entries:
         for position, part in enumerate(entry["ingredients"]):
@@ -138,8 +140,8 @@ def _contents(entries: list[Entry], ingredients: dict[str, Ingredient]) -> None:
             amount, unit = strength_parse(part["strength"]) or (None, "")
             values = {"strength": part["strength"], "amount": amount, "unit": unit, "position": position}
             identity = {"medication_id": key[0], "ingredient_id": key[1]}
-            _upsert(MedicationIngredient, found, key, identity, values)
-    surplus = [row.pk for key, row in found.items() if key not in wanted]
+            _upsert(MedicationIngredient, rows_by_key, key, identity, values)
+    surplus = [row.pk for key, row in rows_by_key.items() if key not in wanted]
     MedicationIngredient.objects.filter(pk__in=surplus).delete()
 
 
@@ -156,7 +158,7 @@ def _aliases(entries: list[Entry]) -> None:
 
 def _leaflets(entries: list[Entry], meta: Entry) -> None:
     rows = LeafletSection.objects.filter(medication_id__in=[entry["id"] for entry in entries])
-    found = {(row.medication_id, row.kind): row for row in rows}
+    rows_by_key = {(row.medication_id, row.kind): row for row in rows}
     source = _translated("source", meta["leaflet_source"])
     as_of = timezone.localdate() - timedelta(days=int(meta["leaflet_days_old"]))
     new = []
@@ -164,26 +166,29 @@ def _leaflets(entries: list[Entry], meta: Entry) -> None:
         for kind, texts in (entry.get("leaflet") or {}).items():
             values = {**_translated("text", texts), **source}
             identity = {"medication_id": entry["id"], "kind": kind, "updated_on": as_of}
-            if (entry["id"], kind) in found:
-                _upsert(LeafletSection, found, (entry["id"], kind), {}, values)
+            if (entry["id"], kind) in rows_by_key:
+                _upsert(LeafletSection, rows_by_key, (entry["id"], kind), {}, values)
             else:
                 new.append(LeafletSection(**identity, **values))
     LeafletSection.objects.bulk_create(new)
 
 
 def _interactions(entries: list[Entry], ingredients: dict[str, Ingredient]) -> None:
-    found = {(row.ingredient_a_id, row.ingredient_b_id): row for row in Interaction.objects.all()}
+    rows_by_key = {(row.ingredient_a_id, row.ingredient_b_id): row for row in Interaction.objects.all()}
     for entry in entries:
         low, high = sorted((ingredients[entry["a"]].pk, ingredients[entry["b"]].pk))
-        row = found.get((low, high))
+        row = rows_by_key.get((low, high))
         if row is not None and row.level == Interaction.Level.AVOID:
-            continue  # never lowered, not by the demo either
+            # A level is never lowered, not by the demo either.
+            continue
         values = {"level": entry["level"], "source_text": entry.get("source_text") or "", "sources": "demo"}
-        _upsert(Interaction, found, (low, high), {"ingredient_a_id": low, "ingredient_b_id": high}, values)
+        _upsert(
+            Interaction, rows_by_key, (low, high), {"ingredient_a_id": low, "ingredient_b_id": high}, values
+        )
 
 
 def _stock(entries: list[Entry]) -> None:
-    """Create the levels that are missing, each with its movement; a level that exists is somebody's count."""
+    """Create the missing levels, each with its movement; an existing level was counted by somebody and stays."""
     existing = set(StockLevel.objects.values_list("store_id", "medication_id"))
     today = timezone.localdate()
     levels = []
@@ -219,7 +224,7 @@ def _in_days(today: date, days: int | None) -> date | None:
 
 
 def _reset_sequences(tables: list[type[models.Model]]) -> None:
-    """Let PostgreSQL count on from the explicit ids; SQLite does so by itself."""
+    """Let PostgreSQL number new rows after the explicit ids; SQLite does so by itself."""
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), tables):
             cursor.execute(statement)

@@ -1,4 +1,4 @@
-"""Products with the same active ingredients, and what else they share: facts, no ranking."""
+"""Find products with the same active ingredients, and say whether form and strength are the same too."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Contents = Mapping[int, StrengthKey | None]
 
 @dataclass(frozen=True, slots=True)
 class Equivalent:
-    """Another product with the same ingredients; `quantity` is the number of packs in all stores."""
+    """Another product with the same ingredients; `quantity` counts the packs in all active stores."""
 
     medication: Medication
     same_strength: bool
@@ -29,10 +29,9 @@ def equivalents_find(
 ) -> list[Equivalent]:
     """Return the active products with the same ingredients (and strength and form), stocked ones first.
 
-    The release type belongs to the form: an extended-release tablet is another form. A strength that is not
-    known as a number is never called the same. NoEquivalents when nothing fits, or when the product's own
-    ingredients are not on file. Five queries, none of which reads more than the products with the rarest of
-    the ingredients.
+    The release type is part of the form: an extended-release tablet is another form. A strength that is not known as
+    a number never counts as the same. NoEquivalents when nothing fits, or when the product's own ingredients are not
+    on file. Five queries; none reads more than the products with the rarest of the ingredients.
     """
     own = _contents([medication.pk]).get(medication.pk)
     if not own:
@@ -46,14 +45,14 @@ def equivalents_find(
     if require_same_form:
         candidates = candidates.filter(form=medication.form, release=medication.release)
     by_id = {candidate.pk: candidate for candidate in candidates}
-    found: list[tuple[Medication, bool]] = []
+    fitting: list[tuple[Medication, bool]] = []
     for pk, contents in _contents(by_id).items():
         same_strength = contents == own and None not in own.values()
         if contents.keys() == own.keys() and (same_strength or not require_same_strength):
-            found.append((by_id[pk], same_strength))
-    if not found:
+            fitting.append((by_id[pk], same_strength))
+    if not fitting:
         raise NoEquivalents(medication)
-    quantities = totals([candidate.pk for candidate, _ in found])
+    quantities = totals([candidate.pk for candidate, _ in fitting])
     result = [
         Equivalent(
             medication=candidate,
@@ -61,7 +60,7 @@ def equivalents_find(
             same_form=(candidate.form, candidate.release) == (medication.form, medication.release),
             quantity=quantities.get(candidate.pk, 0),
         )
-        for candidate, same_strength in found
+        for candidate, same_strength in fitting
     ]
     return sorted(
         result,
@@ -70,6 +69,7 @@ def equivalents_find(
 
 
 def _contents(medication_ids: Iterable[int]) -> dict[int, Contents]:
+    """Return the contents of each medication that has any on file."""
     contents: dict[int, dict[int, StrengthKey | None]] = {}
     for row in MedicationIngredient.objects.filter(medication_id__in=list(medication_ids)):
         known = (
@@ -82,6 +82,7 @@ def _contents(medication_ids: Iterable[int]) -> dict[int, Contents]:
 
 
 def _rarest(contents: Contents) -> int:
+    """Return the ingredient that the fewest products contain."""
     if len(contents) == 1:
         return next(iter(contents))
     counts = (

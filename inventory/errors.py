@@ -1,4 +1,4 @@
-"""What can go wrong with medications and stock, as errors with data; codes and sentences belong to the border."""
+"""Define the errors about medications and stock; each carries data, the caller chooses its code and sentence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class MedicationNotFound(PharmacyError):
 
 
 class MedicationAmbiguous(PharmacyError):
-    """Several medications fit equally well; `candidates` are at most ten, `more` says that there are others."""
+    """Several medications fit equally well: at most ten `candidates`; `more` is true when there are others."""
 
     code: ClassVar[str] = "MEDICATION_AMBIGUOUS"
 
@@ -34,7 +34,7 @@ class MedicationAmbiguous(PharmacyError):
 
 
 class NoInventory(PharmacyError):
-    """The store has no row for this medication: it was never carried there."""
+    """The store has no stock level for this medication: it never carried it."""
 
     code: ClassVar[str] = "NO_INVENTORY"
 
@@ -45,7 +45,7 @@ class NoInventory(PharmacyError):
 
 
 class NoEquivalents(PharmacyError):
-    """No other product has the same ingredients (and form and strength, where they were asked for)."""
+    """No other product has the same ingredients (and form and strength, where these are required)."""
 
     code: ClassVar[str] = "NO_EQUIVALENTS"
 
@@ -55,7 +55,7 @@ class NoEquivalents(PharmacyError):
 
 
 class UnassessedIngredients(PharmacyError):
-    """Nothing was found, but some ingredients were never assessed, so "none" would be a guess."""
+    """No interaction is listed, but some ingredients were never assessed, so "none" would be a guess."""
 
     code: ClassVar[str] = "UNASSESSED_INGREDIENTS"
 
@@ -65,7 +65,7 @@ class UnassessedIngredients(PharmacyError):
 
 
 class StockBelowZero(PharmacyError):
-    """The change would leave fewer than no packs."""
+    """The change would make the number of packs negative."""
 
     code: ClassVar[str] = "STOCK_BELOW_ZERO"
 
@@ -76,7 +76,7 @@ class StockBelowZero(PharmacyError):
 
 
 class StockChangedMeanwhile(PharmacyError):
-    """Somebody else changed the level after it was read; `current` is the level as it is now."""
+    """Somebody else changed the level after it was read; `current` is the level now."""
 
     code: ClassVar[str] = "STOCK_CHANGED_MEANWHILE"
 

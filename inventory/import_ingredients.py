@@ -1,4 +1,4 @@
-"""The ingredients of an import: finding the row that a name means, and creating what is missing."""
+"""Find the ingredient that a name in an import means, and create the missing ones."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -14,7 +14,7 @@ for _synonym, _key in INGREDIENT_SYNONYMS.items():
 
 
 class IngredientBook:
-    """All ingredients by every name they have, held for the length of one import."""
+    """All ingredients by each of their names, for the duration of one import."""
 
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
@@ -26,19 +26,20 @@ class IngredientBook:
         self._aliases = set()
         for pk, folded in IngredientAlias.objects.values_list("ingredient_id", "folded"):
             self._aliases.add(folded)
-            self._ids[folded] = pk  # an alias that staff entered outranks a key that an import made
+            # An alias that staff entered outranks a key that an import created.
+            self._ids[folded] = pk
 
     def id_of(self, name: str) -> int:
-        """Return the id of the ingredient a name means; KeyError before `ensure` has seen the name."""
-        found = self._find(name)
-        if found is None:
+        """Return the id of the ingredient that a name means; KeyError unless `ensure` was called with the name."""
+        pk = self._find(name)
+        if pk is None:
             raise KeyError(name)
-        return found
+        return pk
 
     def ensure(self, names: Iterable[str], *, assessed: bool) -> None:
-        """Create the ingredients that are missing, and mark all of them assessed where that is asked for.
+        """Create the missing ingredients; with `assessed`, mark all of them as assessed.
 
-        Nothing is ever marked as not assessed again.
+        No ingredient is ever marked as not assessed again.
         """
         names = list(dict.fromkeys(names))
         missing = {
@@ -51,17 +52,17 @@ class IngredientBook:
             self._ids[folded] = created.pk
             if assessed:
                 self._assessed.add(created.pk)
-        self._remember_synonyms(names)
+        self._add_synonyms(names)
         if assessed:
-            late = {self.id_of(name) for name in names} - self._assessed
-            Ingredient.objects.filter(pk__in=late).update(assessed=True)
-            self._assessed |= late
+            newly_assessed = {self.id_of(name) for name in names} - self._assessed
+            Ingredient.objects.filter(pk__in=newly_assessed).update(assessed=True)
+            self._assessed |= newly_assessed
 
     def _find(self, name: str) -> int | None:
         return self._ids.get(_folded(name)) or self._ids.get(_folded(ingredient_key(name)))
 
-    def _remember_synonyms(self, names: list[str]) -> None:
-        """Keep a name that differs from the key as an alias, so that customers find the ingredient by it."""
+    def _add_synonyms(self, names: list[str]) -> None:
+        """Store names that differ from the key as aliases, so that customers find the ingredient by them."""
         new: dict[str, IngredientAlias] = {}
         for name in chain.from_iterable(
             (each, *_SYNONYMS_OF.get(ingredient_key(each), ())) for each in names

@@ -1,9 +1,8 @@
-"""What one row of a drug register says, in our words. Pure: text in, a Product out.
+"""Translate one row of a drug register into a Product. Pure: text in, a Product out.
 
-About strengths: the register writes "250 MG/5 N". The letter only says whether the amount is that of the free
-base; the unit of the 5 was lost in the export. For a liquid it can be nothing but millilitres, so it is shown
-so; a liquid without any volume ("10 MG/N") has a strength that cannot be compared with another's, and no
-volume is made up.
+About strengths: the register writes "250 MG/5 N". The letter only says whether the amount is that of the free base;
+the unit of the 5 was lost in the export. For a liquid it can only be millilitres and is shown as such; a liquid
+without any volume ("10 MG/N") has a strength that cannot be compared with another one, and no volume is invented.
 """
 
 import re
@@ -18,7 +17,7 @@ from inventory.import_names import display_name
 from inventory.strengths import amount_text
 from pharmacy_site.lib.text import clean
 
-# As long as the columns they go into; a test compares them.
+# The lengths of the columns; a test compares them.
 NAME_LENGTH: Final = 120
 GENERIC_LENGTH: Final = 200
 INGREDIENT_LENGTH: Final = 200
@@ -37,7 +36,7 @@ _MOST_DIGITS: Final = 12
 
 
 class RowRefused(ValueError):
-    """The row cannot be read; `reasons` say why, column by column."""
+    """The row is wrong; `reasons` say why, column by column."""
 
     def __init__(self, reasons: list[str]) -> None:
         super().__init__("; ".join(reasons))
@@ -46,7 +45,7 @@ class RowRefused(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One ingredient of a product; `amount` is None where the strength is not comparable."""
+    """One ingredient of a product; `amount` is None if the strength cannot be compared."""
 
     ingredient: str
     strength: str
@@ -56,7 +55,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product as the register has it."""
+    """A product of the register, in the words and codes of this project."""
 
     external_id: str
     name: str
@@ -79,7 +78,7 @@ COLUMNS: Final = (
 
 
 def is_for_humans(values: Mapping[str, str]) -> bool:
-    """Return whether the row is about a medicine for people."""
+    """Return whether the row is about a medicine for humans."""
     return values["class"].strip().casefold() == tables.HUMAN_CLASS
 
 
@@ -144,7 +143,7 @@ def product_read(values: Mapping[str, str]) -> Product:
 
 @lru_cache(maxsize=8192)
 def ingredient_key(name: str) -> str:
-    """Return the key of the substance that a name means: salts dropped, known synonyms replaced."""
+    """Return the key of the substance that a name means: without salts, known synonyms replaced."""
     key = " ".join(_one_line(name).casefold().split())
     while key not in tables.INGREDIENT_SYNONYMS:
         stem, _, last = key.rpartition(" ")
@@ -155,10 +154,10 @@ def ingredient_key(name: str) -> str:
 
 
 def ingredient_names(canonical: list[str], raw: list[str]) -> list[str]:
-    """Return the key of each ingredient: the canonical name, unless that name lost or merged the substance.
+    """Return the key of each ingredient: its canonical name, unless that one lost or merged the substance.
 
-    "POLIOVIRUS TYPE 1 (INACTIVATED)" is canonically "inactivated", and insulin aspart and its protamine are
-    one name: products that share nothing else would pass for equals.
+    The canonical name of "POLIOVIRUS TYPE 1 (INACTIVATED)" is "inactivated", and insulin aspart and its protamine have
+    one canonical name: with these, different products would count as equivalent.
     """
     names = []
     plain = [_BRACKETS.sub("", name).strip() for name in raw]
@@ -185,14 +184,14 @@ def _pharmacist_decides(name: str) -> bool:
 
 
 def strength_read(text: str, form: str, ingredient: str) -> Part:
-    """Return one ingredient's strength: "250 MG/5 N" of a syrup is 250 mg/5 mL, of a tablet 250 mg."""
+    """Return one ingredient with its strength: "250 MG/5 N" is 250 mg/5 mL for a syrup, 250 mg for a tablet."""
     match = _STRENGTH.fullmatch(text)
     if not match:
         return Part(ingredient, text.lower(), None, "")
     amount, per = Decimal(match["amount"]), match["per"]
     unit = tables.UNIT_NAMES.get(match["unit"].upper(), match["unit"])
     shown = f"{amount_text(amount)}{'' if unit == '%' else ' '}{unit}"
-    # One word of a form tells a liquid; a powder for a suspension is one by the time that it is taken.
+    # One word of the form is enough; a powder for a suspension is a liquid when it is taken.
     words = set(re.split(r"\W+", form))
     is_liquid = bool(words & tables.LIQUID_WORDS) and "tablet" not in words
     comparable = True
@@ -209,7 +208,7 @@ def strength_read(text: str, form: str, ingredient: str) -> Part:
 
 
 def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """One part for each ingredient; a kit of day and night tablets has several strengths of one."""
+    """Return one part per ingredient; a kit of day and night tablets has several strengths of one ingredient."""
     by_name: dict[str, list[Part]] = {}
     for part in parts:
         by_name.setdefault(part.ingredient, []).append(part)
@@ -224,18 +223,18 @@ def _merged(parts: Iterable[Part]) -> tuple[Part, ...]:
 
 
 def form_read(forms: str, routes: str, brand: str) -> tuple[str, str]:
-    """Return our form and release type: "TABLET (EXTENDED-RELEASE)" is ("tablet", "extended").
+    """Return the form and release type: "TABLET (EXTENDED-RELEASE)" is ("tablet", "extended").
 
-    The route is part of the form wherever it does not go without saying: eye drops are no ear drops.
+    The route is part of the form unless it is the usual one: eye drops are not ear drops.
     """
-    found = [_form(text) for text in _list(forms.lower())]
-    is_kit = any(name == "kit" for name, _ in found) and len(found) > 1
-    found = sorted({entry for entry in found if entry[0] != "kit" or not is_kit})
-    if not found:
+    forms_read = [_form(text) for text in _list(forms.lower())]
+    is_kit = any(name == "kit" for name, _ in forms_read) and len(forms_read) > 1
+    forms_read = sorted({entry for entry in forms_read if entry[0] != "kit" or not is_kit})
+    if not forms_read:
         return "", "immediate"
-    releases = {release for _, release in found if release}
-    form = " + ".join(dict.fromkeys(name for name, _ in found))
-    if len(found) == 1 and not is_kit:
+    releases = {release for _, release in forms_read if release}
+    form = " + ".join(dict.fromkeys(name for name, _ in forms_read))
+    if len(forms_read) == 1 and not is_kit:
         form = _with_route(form, _list(routes.lower()))
     release = min(releases) if len(releases) == 1 else ("extended" if "extended" in releases else "immediate")
     if "delayed" in releases and "extended" not in releases:
@@ -249,7 +248,7 @@ def form_read(forms: str, routes: str, brand: str) -> tuple[str, str]:
 
 
 def _form(text: str) -> tuple[str, str]:
-    """Return the name of one form and its release type, "" where nothing is said."""
+    """Return the name of one form and its release type ("" if the form does not name one)."""
     if text in tables.FORM_NAMES:
         return tables.FORM_NAMES[text], ""
     base, _, rest = text.partition("(")
@@ -267,12 +266,13 @@ def _form(text: str) -> tuple[str, str]:
     elif details and not releases:
         name = f"{name} ({details})"
     if len(releases) > 1:
-        # A tablet with a quick and a slow part is neither the one nor the other.
+        # A tablet with an immediate and a slow part has a form name of its own.
         return f"{' and '.join(releases)}-release {name}", "extended" if "extended" in releases else "delayed"
     return name, releases[0] if releases else ""
 
 
 def _with_route(form: str, routes: list[str]) -> str:
+    """Return the form together with its routes, unless these are the usual ones."""
     named = {tables.ROUTE_NAMES.get(route, route) for route in routes} - {""}
     usual = next(
         (usual for name, usual in tables.USUAL_ROUTES.items() if form == name or form.endswith(f" {name}")),
@@ -287,7 +287,8 @@ def _with_route(form: str, routes: list[str]) -> str:
 
 def _one_line(text: str) -> str:
     if text.isascii() and text.isprintable() and "  " not in text:
-        return text.strip()  # what `clean` would return, at a tenth of its price
+        # What `clean` would return, in a tenth of the time.
+        return text.strip()
     return clean(text).replace("\n", " ")
 
 
@@ -296,7 +297,7 @@ def _list(text: str) -> list[str]:
 
 
 def _joined(texts: list[str], limit: int, glue: str = " + ") -> str:
-    """Join as many as fit, and show that there are more."""
+    """Join as many texts as fit, with an ellipsis if there are more."""
     result = glue.join(texts)
     while len(result) > limit:
         texts = texts[:-1]

@@ -1,4 +1,4 @@
-"""How a register's names in capitals are written for people. Pure: no Django."""
+"""Convert a register's names in capitals to ordinary spelling. Pure: no Django."""
 
 import re
 from typing import Final
@@ -12,7 +12,8 @@ _VOWELS: Final = frozenset("AEIOUYÀÂÄÉÈÊËÎÏÔÖÙÛÜ")
 def display_name(brand: str) -> str:
     """Return a brand in capitals as people write it: "TYLENOL EXTRA STRENGTH" is "Tylenol Extra Strength"."""
     if brand != brand.upper():
-        return brand  # somebody has thought about its capitals
+        # Somebody chose its capitals.
+        return brand
     return " ".join(_display_word(word, first=index == 0) for index, word in enumerate(brand.split()))
 
 

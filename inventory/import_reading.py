@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, ClassVar, Final
+from typing import IO, Final
 
-from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.importing import ImportRefused, Progress
 
 MOST_PROBLEMS: Final = 20
 _LONGEST_LINE: Final = 1_000_000  # a line longer than this is no row but a bomb
@@ -42,21 +42,6 @@ class Problem:
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.reason}" if self.line else self.reason
-
-
-class ImportRefused(PharmacyError):
-    """The file is broken and nothing was changed; `problems` are the first ones, `more`: there are others."""
-
-    code: ClassVar[str] = "IMPORT_REFUSED"
-
-    def __init__(self, problems: Sequence[Problem], *, more: bool = False) -> None:
-        super().__init__("the file cannot be imported")
-        self.problems = list(problems)
-        self.more = more
-
-    def __str__(self) -> str:
-        lines = [str(problem) for problem in self.problems]
-        return "\n".join([*lines, "… and more"] if self.more else lines)
 
 
 class _Broken(Exception):
@@ -192,9 +177,6 @@ class RowFile:
         return Row(self._line, {name: "" if item is None else str(item) for name, item in value.items()})
 
 
-Progress = Callable[[str, float], None]
-
-
 @dataclass(slots=True)
 class ImportReport:
     """How many rows did what, and how many were left out for the given reason."""
@@ -208,10 +190,6 @@ class ImportReport:
     def __str__(self) -> str:
         text = f"{self.created} created, {self.updated} updated, {self.unchanged} unchanged"
         return f"{text}, {self.skipped} skipped ({self.skipped_because})" if self.skipped else text
-
-
-def quiet(_step: str, _fraction: float) -> None:
-    """Report to nobody."""
 
 
 def rows_check(file: RowFile, check: Callable[[Row], Iterator[str]], progress: Progress) -> None:

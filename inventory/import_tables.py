@@ -1,13 +1,11 @@
-"""The tables by which an official drug register is read: what its words mean in ours.
+"""Map the words of a drug register to the words of this project. Data only.
 
-Data only. The register is Health Canada's Drug Product Database; another country's register gets tables of
-its own.
+The register is Health Canada's Drug Product Database; another country's register would need tables of its own.
 """
 
 from typing import Final
 
-# Canada has no schedules of the United States' kind; these are the nearest ones, and refill rules follow
-# them.
+# Canada does not have the schedules of the United States; these are the nearest ones, and refill rules use them.
 SCHEDULE_OF_CLASS: Final[dict[str, str]] = {"": "", "narcotic": "II", "controlled": "III", "targeted": "IV"}
 
 HUMAN_CLASS: Final = "human"
@@ -19,7 +17,7 @@ BOOLEANS: Final[dict[str, bool]] = {
 
 # -- Ingredients ---------------------------------------------------------------------------------------------
 
-# Another name -> the name used here. Only names of one substance: never an ester for another ester.
+# Another name -> the name used here. Both must name one substance: never an ester for another ester.
 INGREDIENT_SYNONYMS: Final[dict[str, str]] = {
     "acetaminophen": "paracetamol",
     "acetylsalicylic acid": "aspirin",
@@ -37,7 +35,7 @@ INGREDIENT_SYNONYMS: Final[dict[str, str]] = {
     "sevelamer carbonate": "sevelamer",
     "rotavirus": "rotavirus vaccine",
     "dextrose, unspecified form": "dextrose",
-    # Names that the interactions file has in French.
+    # French names in the interactions file.
     "gentamicine": "gentamicin",
     "pizotifene": "pizotifen",
     "heparine sodique": "heparin",
@@ -63,14 +61,13 @@ NEVER_A_STEM: Final = frozenset(
     "lithium silver bismuth barium strontium manganese chromium selenium hydrogen".split()
 )
 
-# Canonical names that lost the substance on the way ("SODIUM LACTATE" -> "sodium"): the register's own name
-# is kept.
+# Canonical names that no longer name the substance ("SODIUM LACTATE" -> "sodium"): the register's own name is used.
 LOST_NAMES: Final = frozenset(
     {"sodium", "potassium", "live", "human", "inactivated", "strain", "equine", "rabbit", "nph"}
 )
 
-# A pharmacist decides about another brand of these (narrow therapeutic index); biologics are known by their
-# schedule.
+# A pharmacist decides whether another brand may replace these (narrow therapeutic index); biologics are recognised by
+# their schedule.
 PHARMACIST_ONLY_INGREDIENTS: Final = frozenset(
     {
         "carbamazepine",
@@ -103,7 +100,7 @@ RELEASE_WORDS: Final[dict[str, str]] = {
     "enteric": "delayed",
     "immediate": "immediate",
 }
-# What a brand's own name says about release when the form column says nothing.
+# Words of a brand name that tell the release type when the form column does not.
 RELEASE_OF_BRAND_WORD: Final[dict[str, str]] = {
     **dict.fromkeys(("xr", "xl", "sr", "er", "cr", "mr"), "extended"),
     **dict.fromkeys(("ec", "dr"), "delayed"),
@@ -127,7 +124,7 @@ FORM_NAMES: Final[dict[str, str]] = {
     "mouthwash/gargle": "mouthwash",
     "jelly": "gel",
 }
-# Routes that go without saying for a form; any other route is named, because eye drops are not ear drops.
+# The usual routes of a form; any other route becomes part of the form, because eye drops are not ear drops.
 USUAL_ROUTES: Final[dict[str, frozenset[str]]] = {
     **dict.fromkeys(
         ("tablet", "capsule", "syrup", "elixir", "lozenge", "granules", "tablet for suspension"),
@@ -178,7 +175,7 @@ LIQUID_WORDS: Final = frozenset(
     "solution suspension syrup elixir liquid emulsion drops tincture mouthwash enema dispersion".split()
 )
 DRY_WORDS: Final = frozenset({"powder", "granules"})
-"""Their strength is that of the vial or sachet, where no volume is given."""
+"""Forms whose strength, where no volume is given, is that of the vial or sachet."""
 
 # -- Strengths -----------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-"""Importing a drug register: all or nothing, and the same file twice changes nothing.
+"""Import a drug register: all or nothing, and importing the same file again changes nothing.
 
-A file is read twice, row by row: first to check every row, so that a broken file never takes the write lock,
-then to write, in one transaction.
+The file is read twice, row by row: first to check every row, so that a broken file never takes the write lock, then to
+write, in one transaction.
 """
 
 from collections.abc import Iterator
@@ -24,21 +24,19 @@ from inventory.import_meaning import (
     product_read,
 )
 from inventory.import_reading import (
-    ImportRefused,
     ImportReport,
     Problem,
-    Progress,
     Row,
     RowFile,
-    quiet,
     rows_check,
 )
 from inventory.index import BATCH as INDEX_BATCH
 from inventory.index import index_rebuild
 from inventory.models import Category, Medication, MedicationIngredient
+from pharmacy_site.lib.importing import ImportRefused, Progress, quiet
 
 FIRST_IMPORTED_ID: Final = 1_001
-"""Smaller numbers are left to the demo data and to products entered by hand."""
+"""Smaller ids are reserved for the demo data and for products entered by hand."""
 
 _BATCH: Final = 500
 
@@ -46,14 +44,14 @@ _BATCH: Final = 500
 def catalogue_import(path: Path, *, dry_run: bool = False, progress: Progress = quiet) -> ImportReport:
     """Create and update products by their external number (DIN); ImportRefused when any row is wrong.
 
-    What a register does not know (Hebrew names, price, pack, stock, prior authorisation) is left as it is,
-    and so is a rule that a pharmacist decides about substitution. New ingredients count as not assessed.
+    Fields that a register does not have (Hebrew names, price, pack, stock, prior authorisation) keep their values, and
+    so does the rule that a pharmacist decides about substitution. New ingredients count as not assessed.
     """
     report = ImportReport("not for people")
     file = RowFile(path, COLUMNS)
     _check(file, progress)
     with transaction.atomic():
-        _leave_small_ids()
+        _reserve_small_ids()
         categories_load(settings.BASE_DIR / "fixtures" / "categories.yaml", update=False)
         book = IngredientBook()
         categories = _categories_by_prefix()
@@ -84,9 +82,9 @@ def _check(file: RowFile, progress: Progress) -> None:
         except RowRefused as refused:
             yield from refused.reasons
             return
-        seen = first_line.setdefault(product.external_id, row.line)
-        if seen != row.line:
-            yield f"din: {product.external_id} stands on line {seen} already"
+        line = first_line.setdefault(product.external_id, row.line)
+        if line != row.line:
+            yield f"din: {product.external_id} stands on line {line} already"
 
     rows_check(file, check, progress)
 
@@ -94,7 +92,8 @@ def _check(file: RowFile, progress: Progress) -> None:
 def _products(file: RowFile, report: ImportReport) -> Iterator[Product]:
     for row in file:
         if isinstance(row, Problem):
-            raise ImportRefused([row])  # the file changed between the two readings
+            # The file changed between the two readings.
+            raise ImportRefused([row])
         if is_for_humans(row.values):
             yield product_read(row.values)
         else:
@@ -110,7 +109,7 @@ _FIELDS: Final = (
 def _write(
     batch: list[Product], book: IngredientBook, categories: list[tuple[str, int]], report: ImportReport
 ) -> list[int]:
-    """Write some products and return the ids of those that were new or changed."""
+    """Write a batch of products and return the ids of those that are new or changed."""
     book.ensure([part.ingredient for product in batch for part in product.parts], assessed=False)
     existing = {
         medication.external_id: medication
@@ -120,20 +119,22 @@ def _write(
     }
     new: list[tuple[Medication, Product]] = []
     changed: list[tuple[Medication, Product]] = []
-    refilled: list[tuple[Medication, Product]] = []
+    contents_changed: list[tuple[Medication, Product]] = []
     for product in batch:
         medication = existing.get(product.external_id)
         if medication is None:
-            new.append((_filled(Medication(external_id=product.external_id), product, categories), product))
+            medication = Medication(external_id=product.external_id)
+            _assign(medication, product, categories)
+            new.append((medication, product))
             continue
         before = [getattr(medication, field) for field in _FIELDS]
-        _filled(medication, product, categories)
+        _assign(medication, product, categories)
         fields_differ = before != [getattr(medication, field) for field in _FIELDS]
-        contents_differ = _on_file(medication) != _contents(product, book)
+        contents_differ = _stored_contents(medication) != _contents(product, book)
         if fields_differ:
             changed.append((medication, product))
         if contents_differ:
-            refilled.append((medication, product))
+            contents_changed.append((medication, product))
         if fields_differ or contents_differ:
             report.updated += 1
         else:
@@ -143,16 +144,18 @@ def _write(
     report.created += len(new)
     for medication, _ in changed:
         medication.save()
-    MedicationIngredient.objects.filter(medication__in=[medication for medication, _ in refilled]).delete()
+    outdated = [medication for medication, _ in contents_changed]
+    MedicationIngredient.objects.filter(medication__in=outdated).delete()
     MedicationIngredient.objects.bulk_create(
         MedicationIngredient(medication_id=medication.pk, **content._asdict())
-        for medication, product in (*new, *refilled)
+        for medication, product in (*new, *contents_changed)
         for content in _contents(product, book)
     )
-    return sorted({medication.pk for medication, _ in (*new, *changed, *refilled)})
+    return sorted({medication.pk for medication, _ in (*new, *changed, *contents_changed)})
 
 
-def _filled(medication: Medication, product: Product, categories: list[tuple[str, int]]) -> Medication:
+def _assign(medication: Medication, product: Product, categories: list[tuple[str, int]]) -> None:
+    """Set the fields that the register has; the category only if the product has none yet."""
     medication.name_en = product.name
     medication.generic_name_en = product.generic_name
     medication.form = product.form
@@ -167,11 +170,10 @@ def _filled(medication: Medication, product: Product, categories: list[tuple[str
         medication.category_id = next(
             (pk for prefix, pk in categories if product.atc.startswith(prefix)), None
         )
-    return medication
 
 
 class _Content(NamedTuple):
-    """A row of MedicationIngredient, comparable with what is on file."""
+    """The values of a MedicationIngredient, to compare a product with what is stored."""
 
     position: int
     ingredient_id: int
@@ -184,7 +186,8 @@ def _contents(product: Product, book: IngredientBook) -> list[_Content]:
     by_id: dict[int, _Content] = {}
     for part in product.parts:
         pk = book.id_of(part.ingredient)
-        if pk in by_id:  # two names of the file are one ingredient by an alias of ours: no single strength
+        if pk in by_id:
+            # Two names in the file mean one ingredient by an alias of ours: there is no single strength.
             text = f"{by_id[pk].strength} / {part.strength}"[:PART_LENGTH]
             by_id[pk] = by_id[pk]._replace(strength=text, amount=None, unit="")
         else:
@@ -192,13 +195,13 @@ def _contents(product: Product, book: IngredientBook) -> list[_Content]:
     return list(by_id.values())
 
 
-def _on_file(medication: Medication) -> list[_Content]:
+def _stored_contents(medication: Medication) -> list[_Content]:
     rows = sorted(medication.contents.all(), key=lambda row: row.position)
     return [_Content(row.position, row.ingredient_id, row.strength, row.amount, row.unit) for row in rows]
 
 
 def _categories_by_prefix() -> list[tuple[str, int]]:
-    """Every ATC prefix with its category, the longest first."""
+    """Return every ATC prefix with its category's id, the longest first."""
     pairs = [
         (str(prefix).upper(), category.pk)
         for category in Category.objects.order_by("slug")
@@ -207,14 +210,15 @@ def _categories_by_prefix() -> list[tuple[str, int]]:
     return sorted(pairs, key=lambda pair: -len(pair[0]))
 
 
-def _leave_small_ids() -> None:
-    """Let the database number new products from FIRST_IMPORTED_ID, so that the demo's numbers stay free."""
+def _reserve_small_ids() -> None:
+    """Let the database number new products from FIRST_IMPORTED_ID, so that the demo's ids stay free."""
     table, last = Medication._meta.db_table, FIRST_IMPORTED_ID - 1
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_get_serial_sequence(%s, 'id')", [table])
             (sequence,) = cursor.fetchone()
-            cursor.execute(f"SELECT last_value FROM {sequence}")  # a name that the database gave
+            # The database itself gave this name.
+            cursor.execute(f"SELECT last_value FROM {sequence}")
             if cursor.fetchone()[0] < last:
                 cursor.execute("SELECT setval(%s, %s)", [sequence, last])
             return

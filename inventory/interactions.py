@@ -1,4 +1,4 @@
-"""What is on file about taking products together: pairs by ingredient, worst level, what nobody assessed."""
+"""Check products for interactions on file: pairs by ingredient, the worst level, and unassessed ingredients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,9 +15,9 @@ LEVEL_ORDER: Final[dict[str, int]] = {"none": 0, "caution": 1, "avoid": 2}
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two products that should not simply be taken together, and through which ingredients.
+    """Two products that interact or share an ingredient, and the ingredients concerned.
 
-    `a` comes before `b` in the order asked. For `same_ingredient`, `ingredients` are the shared ones; for
+    `a` comes before `b` in the order of the check. For `same_ingredient`, `ingredients` are the shared ones; for
     `listed`, every ingredient of a listed pair at this level. `source_text` is for staff.
     """
 
@@ -31,10 +31,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class InteractionReport:
-    """The answer of a check; `level` "none" means that the data lists nothing, never that it is safe.
+    """The result of a check; `level` "none" means that the data lists nothing, never that it is safe.
 
-    `unassessed` names what "none" says nothing about: an ingredient nobody assessed, or (ingredient None) a
-    product whose ingredients are not on file.
+    `unassessed` lists what "none" does not cover: an ingredient that nobody assessed, or (ingredient None) a product
+    whose ingredients are not on file.
     """
 
     level: Level
@@ -43,25 +43,26 @@ class InteractionReport:
 
 
 def interactions_check(medications: Sequence[Medication]) -> InteractionReport:
-    """Check every pair of the given products, in the order given; a product named twice counts once.
+    """Check every two of the given products, in their order; a product given twice counts once.
 
-    One pair per two products, with its worst level. Two queries, however many products are asked about.
+    Each two products make at most one pair, with its worst level. Two queries, however many products there are.
     """
-    asked = list({medication.pk: medication for medication in medications}.values())
-    contents = _contents([medication.pk for medication in asked])
-    listed = _listed({ingredient.pk for found in contents.values() for ingredient in found})
+    products = list({medication.pk: medication for medication in medications}.values())
+    contents = _contents([medication.pk for medication in products])
+    listed = _listed({ingredient.pk for ingredients in contents.values() for ingredient in ingredients})
 
     pairs = []
-    for a, b in combinations(asked, 2):
+    for a, b in combinations(products, 2):
         pair = _pair(a, b, contents[a.pk], contents[b.pk], listed)
         if pair:
             pairs.append(pair)
 
     unassessed: list[tuple[Medication, Ingredient | None]] = []
-    for medication in asked:
-        if not contents[medication.pk]:
+    for medication in products:
+        ingredients = contents[medication.pk]
+        if not ingredients:
             unassessed.append((medication, None))
-        unassessed += [(medication, found) for found in contents[medication.pk] if not found.assessed]
+        unassessed += [(medication, ingredient) for ingredient in ingredients if not ingredient.assessed]
 
     level: Level = "none"
     for pair in pairs:
@@ -71,6 +72,7 @@ def interactions_check(medications: Sequence[Medication]) -> InteractionReport:
 
 
 def _contents(medication_ids: list[int]) -> dict[int, list[Ingredient]]:
+    """Return the ingredients of each medication, in the order of its label."""
     contents: dict[int, list[Ingredient]] = {pk: [] for pk in medication_ids}
     rows = (
         MedicationIngredient.objects.filter(medication_id__in=medication_ids)
@@ -83,6 +85,7 @@ def _contents(medication_ids: list[int]) -> dict[int, list[Ingredient]]:
 
 
 def _listed(ingredient_ids: set[int]) -> dict[tuple[int, int], Interaction]:
+    """Return the interactions among these ingredients, by pair of ids (lower id first)."""
     rows = Interaction.objects.filter(ingredient_a_id__in=ingredient_ids, ingredient_b_id__in=ingredient_ids)
     return {(row.ingredient_a_id, row.ingredient_b_id): row for row in rows}
 
@@ -94,21 +97,22 @@ def _pair(
     of_b: list[Ingredient],
     listed: dict[tuple[int, int], Interaction],
 ) -> Pair | None:
-    found: list[tuple[Interaction, Ingredient, Ingredient]] = []
+    """Return how two products interact, or None; a listed "avoid" outranks a shared ingredient."""
+    interactions: list[tuple[Interaction, Ingredient, Ingredient]] = []
     for one in of_a:
         for other in of_b:
             row = listed.get((min(one.pk, other.pk), max(one.pk, other.pk)))
             if row:
-                found.append((row, one, other))
-    worst = max((LEVEL_ORDER[row.level] for row, _, _ in found), default=0)
+                interactions.append((row, one, other))
+    worst = max((LEVEL_ORDER[row.level] for row, _, _ in interactions), default=0)
     ids_of_b = {other.pk for other in of_b}
     shared = tuple(one for one in of_a if one.pk in ids_of_b)
     if shared and worst < LEVEL_ORDER["avoid"]:
         return Pair(a=a, b=b, level="caution", kind="same_ingredient", ingredients=shared)
-    if not found:
+    if not interactions:
         return None
-    at_worst = [entry for entry in found if LEVEL_ORDER[entry[0].level] == worst]
-    involved = {ingredient.pk: ingredient for _, *both in at_worst for ingredient in both}
+    at_worst = [entry for entry in interactions if LEVEL_ORDER[entry[0].level] == worst]
+    involved = {ingredient.pk: ingredient for _, *pair in at_worst for ingredient in pair}
     texts = dict.fromkeys(row.source_text for row, _, _ in at_worst if row.source_text)
     return Pair(
         a=a,

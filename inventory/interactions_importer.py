@@ -1,4 +1,4 @@
-"""Importing interactions by ingredient pair: all or nothing, never lowering a level."""
+"""Import interactions by ingredient pair: all or nothing, and no level is ever lowered."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,18 +9,16 @@ from django.db import transaction
 from inventory.import_ingredients import IngredientBook
 from inventory.import_meaning import INGREDIENT_LENGTH
 from inventory.import_reading import (
-    ImportRefused,
     ImportReport,
     Problem,
-    Progress,
     Row,
     RowFile,
-    quiet,
     rows_check,
 )
 from inventory.interactions import LEVEL_ORDER
 from inventory.models import Interaction
 from pharmacy_site.lib.fields import LONGEST_TEXT
+from pharmacy_site.lib.importing import ImportRefused, Progress, quiet
 from pharmacy_site.lib.text import clean
 
 COLUMNS: Final = ("drug_a", "drug_b", "level", "sources", "message")
@@ -33,8 +31,8 @@ _SOURCES_LENGTH: Final = 200
 def interactions_import(path: Path, *, dry_run: bool = False, progress: Progress = quiet) -> ImportReport:
     """Create interactions and raise levels; none is ever lowered. ImportRefused when any row is wrong.
 
-    Names are mapped to ingredients by their aliases. Every ingredient that the file names counts as assessed;
-    the text and sources of the row with the worse level are kept for staff.
+    Names are mapped to ingredients by their aliases. Every ingredient in the file counts as assessed; the text and
+    sources of the row with the worse level are stored for staff.
     """
     file = RowFile(path, COLUMNS)
     names = _check(file, progress)
@@ -42,18 +40,19 @@ def interactions_import(path: Path, *, dry_run: bool = False, progress: Progress
     with transaction.atomic():
         book = IngredientBook()
         book.ensure(sorted(names), assessed=True)
-        known = {(row.ingredient_a_id, row.ingredient_b_id): row for row in Interaction.objects.all()}
-        before = set(known)
+        pairs = {(row.ingredient_a_id, row.ingredient_b_id): row for row in Interaction.objects.all()}
+        before = set(pairs)
         worsened: dict[tuple[int, int], None] = {}
         for row in file:
             if isinstance(row, Problem):
-                raise ImportRefused([row])  # the file changed between the two readings
-            key = _worsened(row, book, known, report)
+                # The file changed between the two readings.
+                raise ImportRefused([row])
+            key = _apply(row, book, pairs, report)
             if key is not None:
                 worsened[key] = None
             progress("reading", file.fraction)
-        new = [known[key] for key in worsened if key not in before]
-        raised = [known[key] for key in worsened if key in before]
+        new = [pairs[key] for key in worsened if key not in before]
+        raised = [pairs[key] for key in worsened if key in before]
         for start in range(0, len(new), _WRITTEN):
             progress("writing", start / len(new))
             Interaction.objects.bulk_create(new[start : start + _WRITTEN])
@@ -67,7 +66,7 @@ def interactions_import(path: Path, *, dry_run: bool = False, progress: Progress
 
 
 def _check(file: RowFile, progress: Progress) -> set[str]:
-    """Refuse a broken file; return every name in it."""
+    """Refuse a broken file; return every ingredient name in it."""
     names: set[str] = set()
 
     def check(row: Row) -> Iterator[str]:
@@ -90,18 +89,18 @@ def _check(file: RowFile, progress: Progress) -> set[str]:
     return names
 
 
-def _worsened(
-    row: Row, book: IngredientBook, known: dict[tuple[int, int], Interaction], report: ImportReport
+def _apply(
+    row: Row, book: IngredientBook, pairs: dict[tuple[int, int], Interaction], report: ImportReport
 ) -> tuple[int, int] | None:
-    """Put the row among the known pairs, if it is new or worse than what is known; return its pair then."""
+    """Put the row into `pairs` and return its key, if it is new or worse than what is there."""
     a, b = book.id_of(_name(row, "drug_a")), book.id_of(_name(row, "drug_b"))
     if a == b:
         report.skipped += 1
         return None
     key, level = (min(a, b), max(a, b)), _level(row)
-    pair = known.get(key)
+    pair = pairs.get(key)
     if pair is None:
-        pair = known[key] = Interaction(ingredient_a_id=key[0], ingredient_b_id=key[1])
+        pair = pairs[key] = Interaction(ingredient_a_id=key[0], ingredient_b_id=key[1])
     elif LEVEL_ORDER[level] <= LEVEL_ORDER[pair.level]:
         return None
     pair.level = level

@@ -1,4 +1,4 @@
-"""How a medication is named where several must be told apart."""
+"""Label medications so that a customer can choose among several."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Final
 from inventory.models import Medication
 
 BRACKETS: Final = re.compile(r"\s*\([^()]*\)\s*$")
-"""The name in the other language at the end of a label."""
+"""Matches the name in the other language at the end of a label."""
 
 
 def suggestion_label(medication: Medication, *, detailed: bool) -> str:
@@ -16,7 +16,7 @@ def suggestion_label(medication: Medication, *, detailed: bool) -> str:
 
 
 def suggestion_labels(medications: Sequence[Medication]) -> list[str]:
-    """Return labels that differ: form and strength where names repeat, then the company, then pack and number."""
+    """Return distinct labels: names that repeat get form and strength, then the company, then pack and number."""
     labels = [suggestion_label(medication, detailed=False) for medication in medications]
     for details in (_details, _details_with_company, _details_with_pack):
         labels = [
@@ -27,14 +27,14 @@ def suggestion_labels(medications: Sequence[Medication]) -> list[str]:
 
 
 def label_forms(medication: Medication) -> list[str]:
-    """Return every label that the medication may have been given, with and without the Hebrew name."""
+    """Return every label that `suggestion_labels` may give the medication, with and without the Hebrew name."""
     texts = ["", _details(medication), _details_with_company(medication), _details_with_pack(medication)]
     labels = [_label(medication, text) for text in texts]
     return [*labels, *(BRACKETS.sub("", label) for label in labels)]
 
 
 def different(medications: Sequence[Medication], most: int) -> list[Medication]:
-    """Return the first that differ in name, form or strength; simply the first if none of them does."""
+    """Return the first `most` that differ in name, form or strength, or the first `most` if none of them differs."""
     first: dict[str, Medication] = {}
     for medication in medications:
         first.setdefault(suggestion_label(medication, detailed=True), medication)

@@ -1,19 +1,20 @@
-"""The words with which people narrow a product down: its form, its strength, its release. Pure: no Django models.
+"""Read the words with which people narrow a product down: its form, strength and release. Pure: no Django models.
 
-Such words never decide what is found ("PainAway 200 mg tablets" is PainAway); they choose among what was found.
+Such words never decide what a search finds ("PainAway 200 mg tablets" is PainAway); they choose among its results.
 """
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from typing import Final
 
 from inventory.strengths import strength_key
 from pharmacy_site.lib.text import fold, words
+from pharmacy_site.lib.vocabulary import UNIT_WORDS
 
-# What a word asks for → words of which one must stand in a product's form. A "pill" may be a tablet or a capsule.
+# The form that a customer names → words of which a product's form must contain one. A "pill" may be a tablet or a
+# capsule.
 _FORMS: Final[dict[str, tuple[str, ...]]] = {
     "tablet": ("tablet", "caplet"),
     "capsule": ("capsule",),
@@ -63,75 +64,60 @@ _FORM_WORDS: Final[dict[str, str]] = {
     for word in spellings.split()
 }
 _UNITS: Final[dict[str, str]] = {
-    fold(word): unit
-    for unit, spellings in {
-        "mg": 'mg mgs milligram milligrams מ"ג מג מיליגרם',
-        "mcg": 'mcg ug µg microgram micrograms מק"ג מקג מיקרוגרם',
-        "g": "g gr gram grams גרם",
-        "ml": 'ml milliliter milliliters millilitre מ"ל מל מיליליטר',
-        "units": 'unit units iu יחידות יחידה יחב"ל',
-    }.items()
-    for word in spellings.split()
+    fold(word): unit for unit, spellings in UNIT_WORDS.items() for word in spellings.split()
 }
 _RELEASE_WORDS: Final[dict[str, str]] = {
     **dict.fromkeys(("xr", "xl", "sr", "er", "cr", "extended"), "extended"),
     **dict.fromkeys(("ec", "dr", "delayed"), "delayed"),
 }
-_IDLE: Final = frozenset(map(fold, ("release", "של", "בחוזק", "במינון")))
+_FILLERS: Final = frozenset(map(fold, ("release", "של", "בחוזק", "במינון")))
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """What a query says beside a name: the rest of its words, the forms, the amounts and the release it asks for."""
+    """A query split into the words of the name and the forms, amounts and release that it asks for."""
 
-    core: list[str]
+    name_words: list[str]
     forms: frozenset[str] = frozenset()
     amounts: tuple[tuple[Decimal, str], ...] = ()
-    """A number with its unit ("" when none was given)."""
+    """Numbers with their units ("" when none was given)."""
     release: str = ""
-    said: list[str] = field(default_factory=list)
 
-    def fits(self, *, form: str, strength: str, release: str) -> int:
-        """Return how many of the wishes a product meets."""
+    def count_met(self, *, form: str, strength: str, release: str) -> int:
+        """Return how many of the requested properties a product has."""
         form_words = set(words(form)) | {word.removesuffix("s") for word in words(form)}
-        known = _amounts(words(strength))
-        met = sum(any(word in form_words for word in _FORMS[wish]) for wish in self.forms)
-        met += sum(any(_same_amount(wish, amount) for amount in known) for wish in self.amounts)
+        on_file = _amounts(words(strength))
+        met = sum(any(word in form_words for word in _FORMS[wanted]) for wanted in self.forms)
+        met += sum(any(_same_amount(wanted, amount) for amount in on_file) for wanted in self.amounts)
         return met + bool(self.release and release == self.release)
 
 
-def narrowing(query_words: Iterable[str]) -> Narrowing:
-    """Split folded words into a name and what narrows it; a number is an amount only in company of a name."""
+def narrowing_read(query_words: Iterable[str]) -> Narrowing:
+    """Split folded words into the words of a name and what narrows it down."""
     query = list(query_words)
-    core, said, forms = [], [], set()
+    name_words, forms = [], set()
     release = ""
     for word in query:
         if word in _FORM_WORDS:
             forms.add(_FORM_WORDS[word])
         elif word in _RELEASE_WORDS:
             release = _RELEASE_WORDS[word]
-        elif word not in _UNITS and word not in _IDLE and not _NUMBER.fullmatch(word):
-            core.append(word)
-            continue
-        said.append(word)
-    return Narrowing(core, frozenset(forms), tuple(_amounts(query)), release, said)
+        elif word not in _UNITS and word not in _FILLERS and not _NUMBER.fullmatch(word):
+            name_words.append(word)
+    return Narrowing(name_words, frozenset(forms), tuple(_amounts(query)), release)
 
 
 def _amounts(query: list[str]) -> list[tuple[Decimal, str]]:
     return [
-        (Decimal(word), _UNITS.get(query[place + 1], "") if place + 1 < len(query) else "")
-        for place, word in enumerate(query)
+        (Decimal(word), _UNITS.get(query[position + 1], "") if position + 1 < len(query) else "")
+        for position, word in enumerate(query)
         if _NUMBER.fullmatch(word) and len(word) < 16
     ]
 
 
-def _same_amount(wish: tuple[Decimal, str], amount: tuple[Decimal, str]) -> bool:
-    """Whether they are equal, counted in one unit; without a unit the numbers are compared."""
-    if not wish[1] or not amount[1]:
-        return wish[0] == amount[0]
-    return _key(wish) == _key(amount)
-
-
-def _key(amount: tuple[Decimal, str]) -> tuple[str, Fraction, str]:
-    return strength_key(*amount)
+def _same_amount(wanted: tuple[Decimal, str], on_file: tuple[Decimal, str]) -> bool:
+    """Return whether two amounts are equal in one unit; without a unit only the numbers are compared."""
+    if not wanted[1] or not on_file[1]:
+        return wanted[0] == on_file[0]
+    return strength_key(*wanted) == strength_key(*on_file)

@@ -1,8 +1,8 @@
-"""The search index: names in the form in which they are compared, and the look-ups that read it.
+"""Read the search index: look up exact names, parts of names and near misses.
 
-Everything here is derived from the catalogue and can be rebuilt (`index.py` writes it). No look-up scans the catalogue:
-exact names through an index on `compact`, parts of names through trigrams, typos through words with a letter left out.
-What a match means (ambiguous, a prefix, a near miss) is decided in `catalog.py`.
+`index.py` derives the index from the catalogue. No look-up scans the catalogue: exact names are found through an index
+on `compact`, parts of names through trigrams, typos through words with one letter left out. `matching.py` and
+`catalog.py` decide what the matches mean.
 """
 
 from collections.abc import Collection, Iterable
@@ -34,19 +34,19 @@ from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import compact, deletions, one_typo
 
 STOCKED, CARRIED, LISTED = 0, 1, 2
-"""In stock somewhere; some store has a row for it; only in the catalogue."""
+"""Ranks of availability: in stock somewhere, carried by some store, only in the catalogue."""
 
 SHORTEST_TYPO: Final = 4
-"""Shorter words have too many neighbours: one typo away from "iron" is meant, from "ace" is noise."""
+"""Shorter words have too many neighbours: near "iron" a typo is likely, near "ace" nearly any word would match."""
 _TRIGRAM: Final = 3
-_BEHIND_ALL_LETTERS: Final = "\U0010ffff"
+_LAST_CHARACTER: Final = "\U0010ffff"
 
 Kind = MedicationTerm.Kind
 WHOLE_NAMES: Final = (Kind.NAME, Kind.ALIAS, Kind.INGREDIENT)
 
 
 class Match(NamedTuple):
-    """That a name was found, whose it is, in which way, and how available that product is."""
+    """A name in the index: the medication that has it, the kind of name, and how available the product is."""
 
     folded: str
     compact: str
@@ -68,7 +68,8 @@ _COLUMNS: Final = (
 )
 
 
-# Written out because every message asks it several times: the ORM takes longer to build it than a database to answer.
+# Written as SQL because every message runs it several times, and the ORM takes longer to build it than the database to
+# run it.
 _TERMS: Final = "SELECT id, folded, compact FROM inventory_searchterm WHERE compact IN ({names})"
 _OF_TERMS: Final = f"""
 SELECT term_id, medication_id, kind, rank, form, "release", strength FROM (
@@ -88,15 +89,15 @@ WHERE place <= %s ORDER BY kind, rank, medication_id
 
 
 def exact_matches(names: Collection[str], *, keep: int, kinds: Collection[int] = WHOLE_NAMES) -> list[Match]:
-    """Return whose names these compact names are, the `keep` most available per name and kind. At most two queries.
+    """Return the products with these compact names, the `keep` most available per name and kind. At most two queries.
 
-    The terms first: with their ids in the second query a planner need not guess how many products a name has.
+    The terms are read first: given their ids, the query planner need not guess how many products have a name.
     """
     usable = {name for name in names if name and len(name) <= FOLDED_LENGTH}
-    found = remembered(
+    by_name = remembered(
         ("exact_matches", keep, *sorted(kinds)), sorted(usable), lambda new: _exact_matches(new, keep, kinds)
     )
-    matches = [match for of_name in found.values() for match in of_name]
+    matches = [match for of_name in by_name.values() for match in of_name]
     return sorted(matches, key=lambda match: (match.kind, match.rank, match.medication_id, match.folded))
 
 
@@ -110,11 +111,11 @@ def _exact_matches(names: Collection[str], keep: int, kinds: Collection[int]) ->
             return {}
         statement = _OF_TERMS.format(kinds=_places(kinds), terms=_places(terms))
         cursor.execute(statement, [*sorted(kinds), *sorted(terms), keep])
-        found: dict[str, list[Match]] = {}
+        by_name: dict[str, list[Match]] = {}
         for term_id, *row in cursor.fetchall():
             match = Match(*terms[term_id], *row)
-            found.setdefault(match.compact, []).append(match)
-        return found
+            by_name.setdefault(match.compact, []).append(match)
+        return by_name
 
 
 def _places(values: Collection[object]) -> str:
@@ -122,7 +123,7 @@ def _places(values: Collection[object]) -> str:
 
 
 def partial_matches(folded: str, *, kinds: Collection[int], keep: int) -> list[Match]:
-    """Return products of which a name contains the folded text (begins with it, below three letters). One query."""
+    """Return products with a name that contains the folded text (begins with it, below three letters). One query."""
     if not folded or len(folded) > FOLDED_LENGTH:
         return []
     columns = ("term__folded", "term__compact", *_COLUMNS)
@@ -130,7 +131,7 @@ def partial_matches(folded: str, *, kinds: Collection[int], keep: int) -> list[M
 
 
 def partial_query(folded: str, *, kinds: Collection[int]) -> QuerySet[MedicationTerm, Any]:
-    """Return the query of `partial_matches`; SQL wildcards in the text are ordinary letters."""
+    """Return the query of `partial_matches`; SQL wildcards in the text are ordinary characters."""
     rows = _ranked().filter(kind__in=sorted(kinds), term__in=terms_containing(folded))
     return rows.order_by("rank", "medication_id", "kind")
 
@@ -143,8 +144,8 @@ def terms_containing(folded: str) -> QuerySet[SearchTerm, Any]:
             return terms.filter(folded__startswith=folded)
         return terms.filter(folded__contains=folded)
     if len(folded) < _TRIGRAM:
-        # LIKE folds letters on SQLite and therefore cannot use the index; a range can.
-        return terms.filter(folded__gte=folded, folded__lt=folded + _BEHIND_ALL_LETTERS)
+        # LIKE ignores case on SQLite and therefore cannot use the index; a range can.
+        return terms.filter(folded__gte=folded, folded__lt=folded + _LAST_CHARACTER)
     phrase = '"' + folded.replace('"', '""') + '"'
     table = "inventory_searchterm_fts"
     return terms.filter(pk__in=RawSQL(f"SELECT rowid FROM {table} WHERE {table} MATCH %s", [phrase]))
@@ -163,9 +164,9 @@ def near_words(targets: Iterable[str]) -> dict[str, list[str]]:
     usable = {word for word in targets if SHORTEST_TYPO <= len(word) <= WORD_LENGTH}
     if not usable:
         return {}
-    known = set(near_query(usable))
+    candidates = set(near_query(usable))
     return {
-        word: [] if word in known else sorted(other for other in known if one_typo(word, other))
+        word: [] if word in candidates else sorted(other for other in candidates if one_typo(word, other))
         for word in usable
     }
 
@@ -184,12 +185,12 @@ def is_whole_word(folded_query: str, folded_name: str) -> bool:
 
 
 def _ranked() -> QuerySet[MedicationTerm, Any]:
-    """Terms of active medications with `rank`, how available each is."""
+    """Return the terms of active medications, annotated with `rank`."""
     return MedicationTerm.objects.filter(medication__is_active=True).annotate(rank=_rank("medication_id"))
 
 
 def _rank(medication: str) -> Case:
-    """How available a product is; both probes read one small index."""
+    """Return the expression for how available a product is; both subqueries read one small index."""
     levels = StockLevel.objects.filter(medication=OuterRef(medication))
     return Case(
         When(Exists(levels.filter(quantity__gt=0)), then=Value(STOCKED)),

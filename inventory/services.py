@@ -1,7 +1,7 @@
-"""Writing stock: every change is a conditional update and leaves a movement, in one transaction.
+"""Change stock: each change is a conditional UPDATE and a stock movement in one transaction.
 
-`select_for_update` does nothing on SQLite, so nothing here reads a level and trusts it: the UPDATE carries
-the condition, and says by its row count whether the condition still held.
+`select_for_update` does nothing on SQLite, so no function here reads a level and relies on it: the UPDATE carries the
+condition, and its row count tells whether the condition still held.
 """
 
 from django.db import IntegrityError, transaction
@@ -14,7 +14,7 @@ from inventory.signals import stock_changed
 from stores.models import Store
 
 MOST_PACKS = 1_000_000
-"""More than this in one store is a typing error, and far below what a column holds."""
+"""More than this in one store is a typing error; the column could hold far more."""
 
 _NOTE_LENGTH = 300
 _ACTOR_LENGTH = 150
@@ -32,16 +32,16 @@ def stock_set(
 ) -> StockLevel:
     """Set how many packs the store has, after a count; the level is created when the store had none.
 
-    `expected_version` is the version that the person saw: StockChangedMeanwhile when it is no longer the one.
-    Setting the number that is there already changes nothing and leaves no movement. Errors: StockBelowZero,
-    StockChangedMeanwhile, ValueError for a reason that does not exist or an impossible number.
+    `expected_version` is the version that the person saw; StockChangedMeanwhile if the level has another one now.
+    Setting the number that is stored already changes nothing and writes no movement. Errors: StockBelowZero,
+    StockChangedMeanwhile, NoInventory, ValueError for an unknown reason or an impossible number.
     """
-    _refuse_nonsense(quantity, reason)
+    _validate(quantity, reason)
     if quantity < 0:
         raise StockBelowZero(quantity=0, delta=quantity)
     while True:
         with transaction.atomic():
-            level = _level_created(store, medication) if expected_version is None else None
+            level = _level_create(store, medication) if expected_version is None else None
             level = level or StockLevel.objects.filter(store=store, medication=medication).first()
             if level is None:
                 raise NoInventory(medication, store.pk)
@@ -54,8 +54,8 @@ def stock_set(
                 quantity=quantity, version=F("version") + 1, updated_at=timezone.now()
             )
             if changed:
-                return _recorded(level.pk, delta, actor, reason, note)
-        # Somebody was faster. With no version to defend, count again from what is there now.
+                return _record(level.pk, delta, actor, reason, note)
+        # Somebody else changed the level meanwhile. Without an expected version, try again from the level as it is now.
 
 
 def stock_adjust(
@@ -70,13 +70,13 @@ def stock_adjust(
 ) -> StockLevel:
     """Add packs (or take them away, with a negative `delta`); a first delivery creates the level.
 
-    Errors: NoInventory when there is no level to take from, StockBelowZero when there is too little,
-    ValueError when there would be impossibly much, StockChangedMeanwhile when the version is another one.
+    Errors: NoInventory when there is no level to take from, StockBelowZero when there are too few packs, ValueError
+    for an impossible number, StockChangedMeanwhile when the level has another version.
     """
-    _refuse_nonsense(abs(delta), reason)
+    _validate(abs(delta), reason)
     with transaction.atomic():
         if delta > 0 and expected_version is None:
-            _level_created(store, medication)
+            _level_create(store, medication)
         levels = StockLevel.objects.filter(store=store, medication=medication)
         if delta == 0:
             level = levels.first()
@@ -89,31 +89,34 @@ def stock_adjust(
         if not allowed.update(
             quantity=F("quantity") + delta, version=F("version") + 1, updated_at=timezone.now()
         ):
-            _explain_refusal(levels.first(), store, medication, delta, expected_version)
-        return _recorded(levels.values_list("pk", flat=True).get(), delta, actor, reason, note)
+            _raise_why_not(levels.first(), store, medication, delta, expected_version)
+        return _record(levels.values_list("pk", flat=True).get(), delta, actor, reason, note)
 
 
-def _refuse_nonsense(quantity: int, reason: str) -> None:
+def _validate(quantity: int, reason: str) -> None:
+    """Raise ValueError for an unknown reason or an impossible number of packs."""
     if reason not in StockMove.Reason.values:
         raise ValueError(f"no such reason for a stock movement: {reason!r}")
     if quantity > MOST_PACKS:
         raise ValueError(f"more than {MOST_PACKS} packs in one store")
 
 
-def _level_created(store: Store, medication: Medication) -> StockLevel | None:
-    """Make sure that a level exists; None when it existed already."""
+def _level_create(store: Store, medication: Medication) -> StockLevel | None:
+    """Create the level if there is none and return it; None when it existed already."""
     if StockLevel.objects.filter(store=store, medication=medication).exists():
         return None
     try:
         with transaction.atomic():
             return StockLevel.objects.create(store=store, medication=medication, quantity=0)
-    except IntegrityError:  # another writer created it between the two statements
+    except IntegrityError:
+        # Another writer created it between the two statements.
         return None
 
 
-def _explain_refusal(
+def _raise_why_not(
     level: StockLevel | None, store: Store, medication: Medication, delta: int, expected_version: int | None
 ) -> None:
+    """Raise the error that says why the conditional update changed no row."""
     if level is None:
         raise NoInventory(medication, store.pk)
     if expected_version is not None and level.version != expected_version:
@@ -123,9 +126,9 @@ def _explain_refusal(
     raise StockBelowZero(quantity=level.quantity, delta=delta)
 
 
-def _recorded(level_id: int, delta: int, actor: str, reason: str, note: str) -> StockLevel:
-    """Write the movement of an update that has just been made, and tell the layers above."""
-    # The row is ours until the transaction ends, so what is read here is what the update left.
+def _record(level_id: int, delta: int, actor: str, reason: str, note: str) -> StockLevel:
+    """Write the movement of the update just made and send `stock_changed`."""
+    # The update locked the row until the transaction ends, so this reads what the update wrote.
     level = StockLevel.objects.select_related("store", "medication").get(pk=level_id)
     move = StockMove.objects.create(
         store=level.store,

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from inventory.models import Medication, StockLevel
 from pharmacy_site.lib.rows import Columns, Question, asked
-from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km
+from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km, point_of
 from stores.models import Store
 from stores.selectors import stores_by_id
 
@@ -122,7 +122,7 @@ def _stocked(medication: Medication) -> list[StockLevel]:
 
 def _reference_point() -> Point | None:
     store = stores_by_id([settings.REFERENCE_BRANCH]).get(settings.REFERENCE_BRANCH)
-    return Point(store.lat, store.lng) if store and store.lat is not None and store.lng is not None else None
+    return store.point if store else None
 
 
 def _described(
@@ -196,7 +196,8 @@ def _closeness(start: Point) -> CombinedExpression:
 
 
 def _km(start: Point | None, lat: float | None, lng: float | None) -> float | None:
-    return distance_km(start, Point(lat, lng)) if start and lat is not None and lng is not None else None
+    end = point_of(lat, lng)
+    return distance_km(start, end) if start and end else None
 
 
 def _order(km: float | None, pk: int) -> tuple[float, int]:

@@ -1,4 +1,4 @@
-"""Strengths as numbers: reading "250 mg/5 mL", telling whether two are the same. Pure: no Django."""
+"""Read strengths such as "250 mg/5 mL" as numbers, and compare two. Pure: no Django."""
 
 import re
 from decimal import Decimal, InvalidOperation
@@ -8,7 +8,7 @@ from typing import Final
 _STRENGTH: Final = re.compile(r"\s*(\d[\d,]*(?:\.\d+)?|\.\d+)\s*([^\d\s/][^/]*?)?\s*(?:/\s*(.+?))?\s*")
 _PER: Final = re.compile(r"(\d+(?:\.\d+)?)?\s*(\D.*?)?")
 
-# Everything that can be counted in one another, in its smallest unit here.
+# Units that convert into one another, each with its factor to the smallest of its kind.
 _UNITS: Final[dict[str, tuple[str, int]]] = {
     "mcg": ("mass", 1), "µg": ("mass", 1), "μg": ("mass", 1), "ug": ("mass", 1),
     "mg": ("mass", 1_000), "g": ("mass", 1_000_000), "kg": ("mass", 1_000_000_000),
@@ -17,7 +17,7 @@ _UNITS: Final[dict[str, tuple[str, int]]] = {
 }  # fmt: skip
 
 StrengthKey = tuple[str, Fraction, str]
-"""What is measured, how much of it, and per what ("" for a tablet, "volume" for one millilitre)."""
+"""The kind of quantity, the amount, and per what ("" for a tablet, "volume" for one millilitre)."""
 
 
 def strength_parse(text: str) -> tuple[Decimal, str] | None:
@@ -46,6 +46,6 @@ def strength_key(amount: Decimal, unit: str) -> StrengthKey:
 
 
 def amount_text(amount: Decimal) -> str:
-    """Return an amount without surplus noughts: 1.0 is "1", 0.050 is "0.05"."""
+    """Return an amount without trailing zeros: 1.0 is "1", 0.050 is "0.05"."""
     text = f"{amount:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,4 +1,4 @@
-"""Which fields of inventory exist in each language."""
+"""Declare which fields of the inventory exist in each language."""
 
 from modeltranslation.translator import TranslationOptions, register
 
@@ -28,6 +28,6 @@ class MedicationTranslation(TranslationOptions):
 
 @register(LeafletSection)
 class LeafletSectionTranslation(TranslationOptions):
-    """What the leaflet says and where that is from."""
+    """A leaflet section's text and its source."""
 
     fields = ("text", "source")

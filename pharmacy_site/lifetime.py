@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from agent.chat.process import process
+from pharmacy_site.lib.shutdown import shutting_down
 
 
 async def lifespan(
@@ -38,7 +39,7 @@ def _drain_before(number: signal.Signals) -> None:
             theirs(number, None)
 
     def told() -> None:
-        if process().ending and callable(theirs):
+        if shutting_down.is_set() and callable(theirs):
             theirs(number, None)  # asked twice: at once
         else:
             tasks.append(loop.create_task(end()))

@@ -1,0 +1,1 @@
+"""Hold patients, prescriptions, identity checks, hand-offs, notifications and the audit log."""

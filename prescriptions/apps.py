@@ -1,4 +1,4 @@
-"""The app of patients, prescriptions, identity, hand-offs and the audit log: who may have what."""
+"""Configure the prescriptions app: its checks, its groups of staff, and its audit of stock changes."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
@@ -11,8 +11,10 @@ class PrescriptionsConfig(AppConfig):
 
     def ready(self) -> None:
         from inventory.signals import stock_changed
-        from prescriptions import audit, checks, roles  # noqa: F401  (registering is the import of checks' effect)
+
+        # Importing `checks` registers the system checks.
+        from prescriptions import audit, checks, roles  # noqa: F401
 
         stock_changed.connect(audit.on_stock_changed, dispatch_uid="prescriptions.audit")
-        # After every app: permissions come into being app by app, and a test's flush makes them anew.
+        # After each app's migration, since permissions are created app by app; a flush in tests creates them again.
         post_migrate.connect(roles.on_post_migrate, dispatch_uid="prescriptions.roles")

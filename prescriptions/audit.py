@@ -1,15 +1,15 @@
-"""The audit log: who did what, where, why and how; append-only, and chained so that tampering shows.
+"""Write and verify the audit log: who did what, where, why and how. Append-only, with a hash chain against tampering.
 
-Each line's hash covers its fields and the hash of the line before; the head holds the length and the last
-hash. An altered, removed or moved line breaks the chain at its place, and a cut-off tail no longer meets
-the head. Lines hold ids and codes only: no name, contact, identifier or sentence of a customer, which
-`audit_record` enforces.
+Each line's hash covers its fields and the hash of the line before; the head row stores the number of lines and the
+last hash. A changed, removed or moved line breaks the chain at its place, and a truncated log no longer matches the
+head. Lines contain ids and codes only, never a name, contact, identifier or sentence of a customer: `audit_record`
+refuses these.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
@@ -17,24 +17,29 @@ from typing import Any, Final, Literal
 from django.db import transaction
 from django.utils import timezone
 
+from inventory.models import StockLevel, StockMove
 from prescriptions.errors import AuditHeadMissing
 from prescriptions.models import AuditEvent, AuditHead, Patient
 
-# Letters, digits and the joints of ids, codes and paths. No blank, no "@": a name or a contact does not fit.
+# Letters, digits and the punctuation of ids, codes and paths. No blank and no "@", so no name or contact matches.
 _CODE: Final = re.compile(r"[A-Za-z0-9_.:/+-]{0,100}")
 _NO_CODE: Final = re.compile(r"[^A-Za-z0-9_.:/+-]")
-_HASHED: Final = ("number", "at", "who", "what", "where", "why", "how", "patient_id", "detail")
+HASHED_FIELDS: Final = ("number", "at", "who", "what", "where", "why", "how", "patient_id", "detail")
 _PAGE: Final = 2_000
+
+AuditValue = str | int | None | Sequence["AuditValue"] | Mapping[str, "AuditValue"]
+AuditDetail = Mapping[str, AuditValue]
+"""Further ids and codes of a line: texts without blanks, integers, booleans, None, and lists and objects of these."""
 
 BreakKind = Literal["missing", "changed", "truncated", "head"]
 
 
 @dataclass(frozen=True)
 class Access:
-    """Who reads a person's data, and through which door; every such read takes one and is recorded.
+    """Who reads a person's data and through what; every read of such data takes an Access and is recorded.
 
-    `who` is "chat:<conversation>", "user:<id>", "key:<id>" or "system"; `where` the door
-    ("tool:prescription_verify", "admin"); `why` a code. All are codes without blanks.
+    `who` is "chat:<conversation>", "user:<id>", "key:<id>" or "system"; `where` the entry point
+    ("tool:prescription_verify", "admin"); `why` a code. None contains a blank.
     """
 
     who: str
@@ -44,7 +49,7 @@ class Access:
 
 @dataclass(frozen=True)
 class AuditBreak:
-    """The first place at which the log is not what was written."""
+    """The first line at which the log differs from what was written."""
 
     number: int
     event_id: int | None
@@ -52,16 +57,16 @@ class AuditBreak:
 
 
 def audit_lock() -> AuditHead:
-    """Hold the log's head until the transaction ends: from here on, those who record are taken one at a time.
+    """Lock the head row until the transaction ends, so that audit writes happen one at a time.
 
-    On SQLite the transaction itself (IMMEDIATE) is that lock. Take it late: everybody else who records waits.
+    On SQLite the transaction itself (IMMEDIATE) is the lock. Take it late: all other audit writes wait for it.
     """
     heads = AuditHead.objects.select_for_update().filter(pk=1)
     head = heads.first()
     if head is None and not AuditEvent.objects.exists():
         AuditHead.objects.get_or_create(pk=1)
     if head is None:
-        # Read again: whoever wrote the first event meanwhile committed the head with it.
+        # Read again: another process may have written the first event meanwhile, together with the head.
         head = heads.first()
     if head is None:
         raise AuditHeadMissing
@@ -76,17 +81,16 @@ def audit_record(
     why: str = "",
     how: str = "",
     patient: Patient | None = None,
-    detail: Mapping[str, Any] | None = None,
+    detail: AuditDetail | None = None,
 ) -> AuditEvent:
-    """Append one line in the caller's transaction; ValueError for anything that is no id or code.
+    """Append one line in the caller's transaction; ValueError for any text that is not an id or a code.
 
-    `detail` holds strings of that kind, integers, booleans, None, and lists and objects of these (no
-    floats: they do not come back from every database as they went in).
+    `detail` has no floats: not every database returns them exactly as they were stored.
     """
     for name, value in (("who", who), ("what", what), ("where", where), ("why", why), ("how", how)):
         _check_code(value, name)
-    kept = dict(detail or {})
-    _check_detail(kept, "detail")
+    checked = dict(detail or {})
+    _check_detail(checked, "detail")
     with transaction.atomic():
         head = audit_lock()
         event = AuditEvent(
@@ -98,30 +102,31 @@ def audit_record(
             why=why,
             how=how,
             patient_id=None if patient is None else patient.pk,
-            detail=kept,
+            detail=checked,
             previous_hash=head.hash,
         )
-        event.hash = _seal({name: getattr(event, name) for name in _HASHED}, head.hash)
+        event.hash = line_hash({name: getattr(event, name) for name in HASHED_FIELDS}, head.hash)
         event.save(force_insert=True)
         moved = AuditHead.objects.filter(pk=1, count=head.count, hash=head.hash).update(
             count=event.number, hash=event.hash
         )
-        if not moved:  # only where the lock did not hold; the transaction must not leave a fork
+        if not moved:
+            # Only if the lock did not hold; roll back, or the chain would fork.
             raise AuditHeadMissing
     return event
 
 
 def audit_verify() -> AuditBreak | None:
-    """Walk the whole log and return the first break, or None when it is as it was written."""
-    columns = ("id", "previous_hash", "hash", *_HASHED)
+    """Check the hash of every line and return the first break, or None if the log is as it was written."""
+    columns = ("id", "previous_hash", "hash", *HASHED_FIELDS)
     expected, last_hash = 0, ""
     for row in AuditEvent.objects.order_by("number").values_list(*columns).iterator(chunk_size=_PAGE):
         event_id, previous_hash, stored_hash = row[:3]
-        fields = dict(zip(_HASHED, row[3:], strict=True))
+        fields = dict(zip(HASHED_FIELDS, row[3:], strict=True))
         expected += 1
         if fields["number"] != expected:
             return AuditBreak(expected, None, "missing")
-        if previous_hash != last_hash or stored_hash != _seal(fields, last_hash):
+        if previous_hash != last_hash or stored_hash != line_hash(fields, last_hash):
             return AuditBreak(expected, event_id, "changed")
         last_hash = stored_hash
     head = AuditHead.objects.filter(pk=1).first()
@@ -134,12 +139,21 @@ def audit_verify() -> AuditBreak | None:
     return None
 
 
-def on_stock_changed(sender: object, level: Any, move: Any, **kwargs: object) -> None:
-    """Record a stock level that staff changed; imports and demo data leave only their movement."""
+def line_hash(fields: Mapping[str, Any], previous_hash: str) -> str:
+    """Return the hash of a line's fields and the hash of the line before."""
+    at: datetime = fields["at"]
+    line = {**fields, "at": at.astimezone(UTC).isoformat(timespec="microseconds"), "previous": previous_hash}
+    text = json.dumps(line, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def on_stock_changed(sender: object, level: StockLevel, move: StockMove, **kwargs: object) -> None:
+    """Record a stock change by staff; imports and demo data only write their movement."""
     if not move.actor.startswith("user:"):
         return
     audit_record(
-        who=_NO_CODE.sub("_", move.actor)[:100],  # an actor may be written with a user's name
+        # An actor may contain a user's name.
+        who=_NO_CODE.sub("_", move.actor)[:100],
         what="stock_changed",
         where="admin",
         why=move.reason,
@@ -159,6 +173,7 @@ def _check_code(value: str, name: str) -> None:
 
 
 def _check_detail(value: object, name: str) -> None:
+    """Raise ValueError unless a detail consists of codes, integers, booleans and None."""
     if isinstance(value, str):
         _check_code(value, name)
     elif isinstance(value, dict):
@@ -170,10 +185,3 @@ def _check_detail(value: object, name: str) -> None:
             _check_detail(item, name)
     elif not (value is None or isinstance(value, int)):
         raise ValueError(f"audit: {name} must hold ids and codes")
-
-
-def _seal(fields: Mapping[str, Any], previous_hash: str) -> str:
-    at: datetime = fields["at"]
-    line = {**fields, "at": at.astimezone(UTC).isoformat(timespec="microseconds"), "previous": previous_hash}
-    text = json.dumps(line, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

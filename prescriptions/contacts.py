@@ -1,4 +1,4 @@
-"""A typed e-mail address or phone number in the one form in which contacts are stored and compared."""
+"""Normalise typed e-mail addresses and phone numbers to the form in which contacts are stored and compared."""
 
 import unicodedata
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.conf import settings
 
 from pharmacy_site.lib.text import clean
 
-# Never a stored contact: looked up in place of the missing kind, so that the query stays the same.
+# Never a stored contact. Looked up in place of the missing kind, so that the query is the same for e-mail and phone.
 NO_EMAIL = "-"
 NO_PHONE = "-"
 _LONGEST = 254
@@ -16,7 +16,7 @@ _LONGEST = 254
 
 @dataclass(frozen=True)
 class Contact:
-    """A normalised contact; a malformed one has neither an e-mail nor a phone that anybody could have."""
+    """A normalised contact; a malformed one matches nobody's e-mail or phone."""
 
     text: str
     email: str = NO_EMAIL
@@ -24,7 +24,7 @@ class Contact:
 
 
 def contact_parse(identifier: str) -> Contact:
-    """Return the contact a customer typed: e-mail in lower case or phone in E.164, else its bare text."""
+    """Return the contact that a customer typed: e-mail in lower case or phone in E.164, else only its text."""
     text = unicodedata.normalize("NFKC", clean(identifier, _LONGEST)).strip().lower()[:_LONGEST]
     if "@" in text:
         return Contact(text=text, email=text)
@@ -33,10 +33,10 @@ def contact_parse(identifier: str) -> Contact:
 
 
 def phone_parse(text: str) -> str | None:
-    """Return a phone number in E.164, or None for a text that has not a number's length.
+    """Return a phone number in E.164, or None for a text without the length of a number.
 
-    A number of the right length counts even where no operator has its range: which ranges exist changes, and
-    somebody's number on file must stay findable.
+    A number of the right length counts even if no operator uses its range: ranges change, and a number on file must
+    stay findable.
     """
     try:
         number = phonenumbers.parse(text, settings.PHONENUMBER_DEFAULT_REGION)

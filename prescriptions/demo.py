@@ -1,4 +1,4 @@
-"""The demo's patients, prescriptions and staff accounts, read from YAML; safe to load again."""
+"""Load the demo's patients, prescriptions and staff accounts from YAML; safe to repeat."""
 
 import secrets
 from collections.abc import Mapping
@@ -7,13 +7,13 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from django.contrib.auth.models import Group, User
 from django.core.management.color import no_style
 from django.db import connection
 from django.utils import timezone
 
 from inventory.models import Ingredient, Medication
+from pharmacy_site.lib.yaml_files import yaml_read
 from prescriptions.models import Allergy, Patient, Prescription
 
 _PASSWORD_BYTES: Final = 12
@@ -21,7 +21,7 @@ _PASSWORD_BYTES: Final = 12
 
 @dataclass(frozen=True)
 class Login:
-    """A staff account; the password is known only at the moment the account is made."""
+    """A staff account; the password is known only when the account is created."""
 
     username: str
     group: str
@@ -30,7 +30,7 @@ class Login:
 
 @dataclass
 class Loaded:
-    """What a load left behind."""
+    """What a load created or updated."""
 
     patients: int = 0
     prescriptions: int = 0
@@ -38,10 +38,10 @@ class Loaded:
 
 
 def load(folder: Path) -> Loaded:
-    """Bring patients, allergies, prescriptions and accounts to what `folder` says, dates counted from today.
+    """Write the demo's patients, allergies, prescriptions and accounts, with dates relative to today.
 
-    `folder` is the fixtures'; its `demo/patients.yaml` and `demo/staff.yaml` are read. Medications and
-    ingredients must be loaded already. The caller holds the transaction.
+    `folder` is the fixtures folder with `demo/patients.yaml` and `demo/staff.yaml`. Medications and ingredients must be
+    loaded already. The caller opens the transaction.
     """
     loaded = Loaded()
     today = timezone.localdate()
@@ -57,7 +57,7 @@ def load(folder: Path) -> Loaded:
 
 
 def logins() -> list[Login]:
-    """Return the staff accounts there are, without passwords."""
+    """Return the existing staff accounts, without passwords."""
     users = User.objects.filter(is_staff=True, is_active=True).prefetch_related("groups").order_by("username")
     return [
         Login(user.username, ", ".join(group.name for group in user.groups.all()), None) for user in users
@@ -65,7 +65,7 @@ def logins() -> list[Login]:
 
 
 def _read(path: Path) -> list[Mapping[str, Any]]:
-    rows: list[Mapping[str, Any]] = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+    rows: list[Mapping[str, Any]] = yaml_read(path) or []
     return rows
 
 
@@ -82,7 +82,7 @@ def _patient(row: Mapping[str, Any], today: date) -> Patient:
             "born": _as_date(row["born"]),
             "language": row["language"],
             "allergy_status": allergies["status"],
-            "allergies_recorded_on": _back(today, recorded_days_ago),
+            "allergies_recorded_on": _days_ago(today, recorded_days_ago),
         },
     )
     patient.allergies.all().delete()
@@ -98,7 +98,7 @@ def _patient(row: Mapping[str, Any], today: date) -> Patient:
 
 
 def _prescription(patient: Patient, row: Mapping[str, Any], today: date) -> None:
-    issued_on = _back(today, row["issued_days_ago"])
+    issued_on = _days_ago(today, row["issued_days_ago"])
     Prescription.objects.update_or_create(
         pk=row["id"],
         defaults={
@@ -110,7 +110,7 @@ def _prescription(patient: Patient, row: Mapping[str, Any], today: date) -> None
             "directions_he": row["directions"]["he"],
             "quantity": row["quantity"],
             "days_supply": row["days_supply"],
-            "last_filled_on": _back(today, row.get("last_filled_days_ago")),
+            "last_filled_on": _days_ago(today, row.get("last_filled_days_ago")),
             "prescriber": row["prescriber"],
             "issued_on": issued_on,
             "expires_on": today + timedelta(days=row["expires_in_days"]),
@@ -119,14 +119,14 @@ def _prescription(patient: Patient, row: Mapping[str, Any], today: date) -> None
 
 
 def _advance_ids() -> None:
-    """Let new prescriptions get ids after the demo's own, which PostgreSQL's sequence knows nothing of."""
+    """Let PostgreSQL number new prescriptions after the demo's ids, which did not come from its sequence."""
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_sql(no_style(), [Prescription]):
             cursor.execute(statement)
 
 
 def _login(row: Mapping[str, Any]) -> Login:
-    """Make the account once; later loads leave it, its password and what staff changed about it alone."""
+    """Create the account once; later loads do not change it or its password."""
     group = Group.objects.get(name=row["group"])
     user = User.objects.filter(username=row["username"]).first()
     if user is not None:
@@ -145,7 +145,7 @@ def _login(row: Mapping[str, Any]) -> Login:
     return Login(user.username, group.name, password)
 
 
-def _back(today: date, days: int | None) -> date | None:
+def _days_ago(today: date, days: int | None) -> date | None:
     return None if days is None else today - timedelta(days=days)
 
 

@@ -1,4 +1,4 @@
-"""Whether a prescription may be refilled, in the words of S0 and of S1; the tables of README section 1."""
+"""Decide whether a prescription may be refilled, in the vocabularies of S0 and S1 (tables of README section 1)."""
 
 import logging
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _UNKNOWN: Final[tuple[StatusS0, StatusS1]] = ("expired", "expired")
 
 @dataclass(frozen=True)
 class Verification:
-    """The facts of S1's `prescription_verify`; `prescription` is the one on file that they are about."""
+    """The result of S1's `prescription_verify`; `prescription` is the row that it is based on."""
 
     rx_required: bool
     has_valid_rx: bool
@@ -44,27 +44,27 @@ class Verification:
 
 
 def status_is_known(prescription: Prescription) -> bool:
-    """Return whether the stored status is one of ours; if not, staff must check the prescription."""
+    """Return whether the stored status is a known one; if not, staff must check the prescription."""
     return prescription.status in _VOCABULARIES
 
 
 def status_s0(prescription: Prescription) -> StatusS0:
-    """Return the status in S0's words: active, completed or expired."""
+    """Return the status in S0's vocabulary: active, completed or expired."""
     return _statuses(prescription)[0]
 
 
 def status_s1(prescription: Prescription) -> StatusS1:
-    """Return the status in S1's words: active, expired, refill_pending or cancelled."""
+    """Return the status in S1's vocabulary: active, expired, refill_pending or cancelled."""
     return _statuses(prescription)[1]
 
 
 def refill_is_pending(prescription: Prescription) -> bool:
-    """Return whether a refill was already requested, which S0's vocabulary cannot say."""
+    """Return whether a refill was already requested; S0's vocabulary has no status for it."""
     return prescription.status == Prescription.Status.REFILL_PENDING
 
 
 def can_refill(prescription: Prescription) -> bool:
-    """Return S0's formula: active and at least one refill left."""
+    """Return whether the prescription can be refilled by S0's rule: active and at least one refill left."""
     return status_s0(prescription) == "active" and prescription.refills_left > 0
 
 
@@ -106,6 +106,7 @@ def prescription_verify(
 
 
 def _next_step(medication: Medication, prescription: Prescription, intent: Intent) -> NextStep:
+    """Return what S1 lets a customer with a prescription on file do next."""
     if not medication.rx_required:
         return "allow_refill_request"
     active = status_s1(prescription) == "active"
@@ -115,7 +116,7 @@ def _next_step(medication: Medication, prescription: Prescription, intent: Inten
 
 
 def _rank(prescription: Prescription) -> tuple[bool, bool, bool, date, int]:
-    """Order prescriptions of one medication: active with refills, active, refill pending, latest expiry."""
+    """Return the sort key of prescriptions of one medication: active with refills, active, pending, latest expiry."""
     status = status_s1(prescription)
     active = status == "active"
     return (
@@ -128,7 +129,7 @@ def _rank(prescription: Prescription) -> tuple[bool, bool, bool, date, int]:
 
 
 def _statuses(prescription: Prescription) -> tuple[StatusS0, StatusS1]:
-    """Return both words; an active prescription past its date is expired, an unknown status too."""
+    """Return the status in both vocabularies; active past its date is expired, and so is an unknown status."""
     if not status_is_known(prescription):
         logger.warning("prescription %s has an unknown status", prescription.pk)
         return _UNKNOWN

@@ -1,4 +1,4 @@
-"""What this app refuses to do, as classes with data; their codes and sentences belong to the border."""
+"""Define this app's refusals as errors with data; the caller chooses code and sentence."""
 
 from datetime import datetime
 
@@ -6,11 +6,11 @@ from pharmacy_site.lib.errors import PharmacyError
 
 
 class PatientNotFound(PharmacyError):
-    """No patient has this identifier or number, or the asker may not know that one has."""
+    """No patient has this identifier or number, or the caller may not learn that one has."""
 
 
 class PrescriptionNotFound(PharmacyError):
-    """There is no such prescription, or it is another patient's: the asker cannot tell which."""
+    """There is no such prescription, or it is another patient's; the caller cannot tell which."""
 
 
 class IdentityPolicyRefused(PharmacyError):
@@ -18,11 +18,11 @@ class IdentityPolicyRefused(PharmacyError):
 
 
 class IdentityLimited(PharmacyError):
-    """Too many codes were asked for with this contact or from this address; the account was not looked at."""
+    """Too many codes were requested with this contact or from this address; the account was not looked at."""
 
 
 class CodeWrong(PharmacyError):
-    """The code is wrong and another try is left."""
+    """The code is wrong and at least one attempt is left."""
 
     def __init__(self, tries_left: int) -> None:
         super().__init__(f"{tries_left} tries left")
@@ -30,7 +30,7 @@ class CodeWrong(PharmacyError):
 
 
 class CodeExpired(PharmacyError):
-    """No code is open: it is too old, was used, or was never asked for."""
+    """No code is open: it expired, was used, or was never requested."""
 
     def __init__(self, expired_at: datetime | None = None) -> None:
         super().__init__("no open code")
@@ -38,8 +38,8 @@ class CodeExpired(PharmacyError):
 
 
 class CodeLocked(PharmacyError):
-    """The last try was used up; the caller brings in a person."""
+    """All attempts are used up; the caller hands the case to a person."""
 
 
 class AuditHeadMissing(PharmacyError):
-    """The audit log has events but no head: nothing is recorded, hence nothing done, till it is explained."""
+    """The audit log has lines but no head row: refuse all audited writes until somebody repairs it."""

@@ -1,5 +1,6 @@
-"""Hand-offs: a row with a number before a person is promised to anybody."""
+"""Open and close hand-offs; the row with its number exists before a customer is promised a person."""
 
+from typing import Final
 from uuid import UUID, uuid4
 
 from django.db import transaction
@@ -9,7 +10,8 @@ from prescriptions.audit import audit_record
 from prescriptions.models import Handoff, Patient
 from prescriptions.signals import handoff_closed
 
-_FIRST = 1000  # so that the first customer does not read "H-1"
+# Added to the id, so that the first customer does not read "H-1".
+_NUMBER_OFFSET: Final = 1000
 
 
 def handoff_open(
@@ -21,12 +23,13 @@ def handoff_open(
     patient: Patient | None = None,
     summary: str = "",
 ) -> Handoff:
-    """Return the hand-off of this run, made now if it does not exist yet; `reason` is a code."""
+    """Return the hand-off of this run, creating it if it does not exist yet; `reason` is a code."""
     with transaction.atomic():
         handoff, created = Handoff.objects.get_or_create(
             run_key=run_key,
             defaults={
-                "number": str(uuid4()),  # until the row has its id
+                # A placeholder: the number contains the id.
+                "number": str(uuid4()),
                 "conversation_id": conversation_id,
                 "reason": reason,
                 "language": language,
@@ -35,7 +38,7 @@ def handoff_open(
             },
         )
         if created:
-            handoff.number = f"H-{_FIRST + handoff.pk}"
+            handoff.number = f"H-{_NUMBER_OFFSET + handoff.pk}"
             handoff.save(update_fields=["number"])
             who = f"chat:{conversation_id}" if conversation_id else "system"
             _record(handoff, who=who, what="handoff_opened", where="chat" if conversation_id else "system")
@@ -43,13 +46,13 @@ def handoff_open(
 
 
 def handoff_close(*, handoff: Handoff, actor: str) -> bool:
-    """Close a hand-off and return whether it was still open; `actor` is "user:<id>"."""
+    """Close a hand-off and return whether it was open; `actor` is "user:<id>"."""
     with transaction.atomic():
         closed = Handoff.objects.filter(pk=handoff.pk, state=Handoff.State.OPEN).update(
             state=Handoff.State.CLOSED, closed_at=timezone.now(), closed_by=actor
         )
         if closed:
-            # Who hears of it may lock a conversation, and the audit log's head is locked after everything else.
+            # First the signal, whose receivers may lock a conversation: the audit head is locked last everywhere.
             handoff_closed.send(sender=Handoff, handoff=handoff)
             _record(handoff, who=actor, what="handoff_closed", where="admin")
     return bool(closed)

@@ -1,8 +1,7 @@
-"""Secrets in a message: codes, dates of birth and national ids, masked before anything is stored.
+"""Mask the secrets in a message before it is stored: codes, dates of birth and national ids. Pure: no database.
 
-Pure: no database. What must stay readable matters as much as what must go, so a number is only masked when
-its shape and its neighbours say what it is: phones and e-mail addresses (identifiers that the customer was
-asked for), strengths, order dates and prescription numbers stay.
+A number is masked only when its shape and the words around it say what it is. Phone numbers and e-mail addresses
+(identifiers that the customer is asked for), strengths, order dates and prescription numbers must stay readable.
 """
 
 import re
@@ -12,18 +11,16 @@ from datetime import UTC, date, datetime
 from typing import Final, Literal
 
 from pharmacy_site.lib.shadow import Shadow
+from pharmacy_site.lib.vocabulary import EMAIL_LOOSE, HEBREW_END, HEBREW_START, MONTH, QUANTITY
 
 MASK: Final = "••••••"
 Kind = Literal["code", "birth", "national_id"]
 
-_YOUNGEST: Final = (
-    16  # a full date at least so many years back is taken for a date of birth without further words
-)
+_YOUNGEST: Final = 16
+"""A full date at least so many years ago counts as a date of birth even if the message does not say so."""
 _OLDEST: Final = 130
 
-_EMAIL: Final = re.compile(r"(?<![^\s@])[^\s@]+@[^\s@]+")
-
-# A number with single blanks, dashes or dots between its digits, as long as it goes.
+# A whole number, possibly with single blanks, dashes or dots between its digits.
 _RUN: Final = re.compile(r"\d(?:[ .-]?\d)*")
 _CODE_SHAPES: Final = (
     re.compile(r"\d{6}"),
@@ -32,40 +29,19 @@ _CODE_SHAPES: Final = (
     re.compile(r"\d(?:[ .-]\d){5}"),
 )
 _SIX: Final = re.compile(r"(?<!\d)(?<!\d[.-])\d{6}(?!\d)(?![.-]\d)")
-UNIT_AFTER: Final = re.compile(
-    r"\s?(?:mg|mcg|ug|g|ml|iu|units?|ils|nis|₪|מ\"?ג|מק\"?ג|יחב\"?ל|יחידות|ש\"?ח)(?!\w)"
-)
+_UNIT_AFTER: Final = re.compile(rf"\s?(?:{QUANTITY}|₪)(?!\w)")
 _NUMBER_OF_THING: Final = re.compile(
     r"(?:\b(?:prescription|rx|order|invoice|receipt|mrn|patient|policy|voucher|ticket)s?"
     r"|(?:ה|ל|ב)?(?:מרשם|הזמנה|קבלה|חשבונית|פוליסה|שובר|פנייה))"
     r"(?:\s*(?:number|no\.?|nr\.?|id|is|מספר|מס'?|:|\#))*\s*$"
 )
-_LABEL: Final = re.compile(r"[a-z]-?$")  # "H-123456": a number with a letter is a label, not a code
-_BEFORE: Final = 60  # how far back the words are looked for that say what a number is
+# "H-123456": a number after a letter is a label, not a code.
+_LABEL: Final = re.compile(r"[a-z]-?$")
+_BEFORE: Final = 60
+"""How many characters before a number are searched for words that say what it is."""
 CODE_WORD: Final = re.compile(r"\b(?:code|otp|pin)\b|קוד|סיסמ")
 
-MONTHS: Final = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan ינואר",
-            "february feb פברואר",
-            "march mar מרץ מרס",
-            "april apr אפריל",
-            "may מאי",
-            "june jun יוני",
-            "july jul יולי",
-            "august aug אוגוסט",
-            "september sept sep ספטמבר",
-            "october oct אוקטובר",
-            "november nov נובמבר",
-            "december dec דצמבר",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_MONTH: Final = "(?P<name>" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
+_MONTH: Final = f"(?P<name>{MONTH})"
 _DAY: Final = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR: Final = r"(?P<year>\d{4}|\d{2})"
 DATES: Final = (
@@ -86,14 +62,14 @@ _COMPACT_DATE: Final = re.compile(
     r"|(?P<first2>\d\d)(?P<second2>\d\d)(?P<year2>(?:19|20)\d\d))(?!\d)"
 )
 BIRTH_WORD: Final = re.compile(
-    r"\b(?:born|birth|birthday|birthdate|dob|d\.o\.b)\b|(?:^|[^א-ת])(?:ש?נולד(?:תי|ה|ו|נו)?|ה?לידה|הולדת|ילידת?)(?![א-ת])"
-    r"|ת\.\s?לידה"
+    r"\b(?:born|birth|birthday|birthdate|dob|d\.o\.b)\b|ת\.\s?לידה"
+    rf"|{HEBREW_START}(?:ש?נולד(?:תי|ה|ו|נו)?|ה?לידה|הולדת|ילידת?){HEBREW_END}"
 )
 
 ID_WORD: Final = re.compile(
     r"(?:\b(?:national id|identity|identification|id card|id number|id no|my id"
     r"|(?:his|her|israeli) id|teudat|zehut|tz|t\.z|passport)\b"
-    r"|תעודת|זהות|(?:^|[^א-ת])[הבלו]?ת\"?\.?ז(?![א-ת])|דרכון)[^\d\n]{0,25}$"
+    rf"|תעודת|זהות|{HEBREW_START}[הבלו]?ת\"?\.?ז{HEBREW_END}|דרכון)[^\d\n]{{0,25}}$"
 )
 _LONE_ID: Final = re.compile(r"\W*(?:id|i\.d\.?)\W*")
 PHONE_WORD: Final = re.compile(
@@ -105,7 +81,7 @@ _LANDLINE: Final = re.compile(r"0[23489]-")
 
 @dataclass(frozen=True)
 class Masked:
-    """A message that may be stored: its secrets replaced, and the code that was in it."""
+    """A message that may be stored, with its secrets masked, and the code that it contained."""
 
     text: str
     code: str | None = None
@@ -113,15 +89,14 @@ class Masked:
 
 
 def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Masked:
-    """Return the message without codes, dates of birth and national ids.
+    """Return the message with its codes, dates of birth and national ids masked.
 
-    Six digits are a code only while a challenge is open; the first such number is returned as `code`, in
-    ASCII digits.
+    Six digits are a code only while a challenge is open; the first such number is returned as `code`, in ASCII digits.
     """
     shadow = Shadow(text)
     today = today or datetime.now(UTC).date()
     spans: list[tuple[int, int, Kind]] = []
-    taken = [match.span() for match in _EMAIL.finditer(shadow.text)]
+    taken = [match.span() for match in EMAIL_LOOSE.finditer(shadow.text)]
 
     def add(start: int, end: int, kind: Kind) -> bool:
         is_taken = any(start < stop and begin < end for begin, stop in taken)
@@ -144,16 +119,16 @@ def masked(text: str, *, challenge_open: bool, today: date | None = None) -> Mas
 
 
 def codes_in(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where six digits stand that are no part of a longer number, no quantity and no label."""
+    """Yield the spans of six digits that are not part of a longer number, a quantity or a label."""
     says_code = bool(CODE_WORD.search(text))
     for run in _RUN.finditer(text):
         if any(shape.fullmatch(run.group()) for shape in _CODE_SHAPES):
-            found = [run.span()]
+            candidates = [run.span()]
         else:
-            found = [match.span() for match in _SIX.finditer(text, *run.span())]
-        for start, end in found:
+            candidates = [match.span() for match in _SIX.finditer(text, *run.span())]
+        for start, end in candidates:
             if (
-                UNIT_AFTER.match(text, end)
+                _UNIT_AFTER.match(text, end)
                 or text[start - 1 : start] in {"+", "/"}
                 or text[end : end + 1] == "/"
             ):
@@ -164,7 +139,7 @@ def codes_in(text: str) -> Iterator[tuple[int, int]]:
 
 
 def births_in(text: str, today: date) -> Iterator[tuple[int, int]]:
-    """Yield where full dates stand that are long past, or any full date of a message that speaks of birth."""
+    """Yield the spans of full dates that are long past, or of any full date if the message speaks of birth."""
     says_birth = bool(BIRTH_WORD.search(text))
     for pattern in DATES:
         for match in pattern.finditer(text):
@@ -192,12 +167,13 @@ def _is_date(name: str | None, parts: dict[str, str]) -> bool:
 
 
 def is_day_and_month(first: int, second: int) -> bool:
+    """Return whether two numbers can be a day and a month, in either order."""
     low, high = sorted((first, second))
     return 1 <= low <= 12 and high <= 31
 
 
 def _national_ids(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where identity numbers stand: nine digits with a right check digit, or any named as one."""
+    """Yield the spans of identity numbers: nine digits with a right check digit, or any number named as one."""
     for run in _RUN.finditer(text):
         start, end = run.span()
         digits = re.sub(r"\D", "", run.group())
@@ -215,6 +191,7 @@ def _national_ids(text: str) -> Iterator[tuple[int, int]]:
 
 
 def check_digit_is_right(digits: str) -> bool:
+    """Return whether an Israeli identity number has the right check digit (Luhn)."""
     total = 0
     for place, digit in enumerate(digits):
         value = int(digit) * (1 + place % 2)

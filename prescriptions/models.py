@@ -1,4 +1,4 @@
-"""Patients, what they may have, how they proved who they are, and the record of who looked.
+"""Define patients, prescriptions, identity challenges, hand-offs, notifications and the audit log.
 
 Sources: S0 flow C, S1 `prescription_verify`, README sections 1, 3 and 5 of the specification.
 """
@@ -18,7 +18,7 @@ LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
 
 
 class Patient(models.Model):
-    """A person with a medical record number; reached only through `prescriptions.selectors`."""
+    """A person with a medical record number; read only through `prescriptions.selectors`."""
 
     class AllergyStatus(models.TextChoices):
         UNKNOWN = "unknown", _("Unknown")
@@ -48,15 +48,16 @@ class Patient(models.Model):
         verbose_name_plural = _("patients")
         ordering = ["mrn"]
         constraints = [
-            # Lower-case in the row itself, so that the unique index is also the case-insensitive one.
+            # Stored in lower case, so that the unique index ignores case.
             models.CheckConstraint(condition=Q(email=Lower("email")), name="patient_email_lower")
         ]
 
     def __str__(self) -> str:
-        return self.mrn  # never the name: this text ends up in logs and in the admin's history
+        # Never the name: this text appears in logs and in the admin's history.
+        return self.mrn
 
     def clean(self) -> None:
-        """Bring the contacts into the form in which they are compared, before their uniqueness is checked."""
+        """Normalise the contacts before their uniqueness is checked."""
         self.email = self.email.lower()
         if not self.phone:
             self.phone = None
@@ -73,7 +74,7 @@ class Patient(models.Model):
 
 
 class Allergy(models.Model):
-    """An allergen of a patient: one ingredient or a class of them ("penicillin")."""
+    """An allergen of a patient: one ingredient or a class of ingredients ("penicillin")."""
 
     class Severity(models.TextChoices):
         MILD = "mild", _("Mild")
@@ -101,7 +102,7 @@ class Allergy(models.Model):
 
 
 class Prescription(models.Model):
-    """A prescription on file; `status` is stored as it came, also when this version does not know it."""
+    """A prescription on file; `status` is stored as received, even if this version does not know it."""
 
     class Status(models.TextChoices):
         ACTIVE = "active", _("Active")
@@ -118,7 +119,7 @@ class Prescription(models.Model):
     )
     medication = models.ForeignKey(Medication, models.PROTECT, related_name="+", verbose_name=_("medication"))
     refills_left = models.PositiveIntegerField(_("refills left"), default=0)
-    # No `choices`: the source system may know more statuses, and such a row must stay readable.
+    # No `choices`: the source system may have more statuses, and such a row must stay readable.
     status = CleanLine(_("status"), max_length=30, default=Status.ACTIVE)
     directions = CleanLine(_("directions"), max_length=500, blank=True)
     quantity = models.PositiveIntegerField(_("quantity per fill"), default=0)
@@ -141,7 +142,7 @@ class Prescription(models.Model):
 
 
 class Challenge(models.Model):
-    """A one-time code that was asked for; an unknown contact has one too, which nothing can answer."""
+    """A one-time code that was requested; for an unknown contact it is a decoy that no code answers."""
 
     class State(models.TextChoices):
         OPEN = "open", _("Open")
@@ -181,7 +182,7 @@ class Challenge(models.Model):
 
 
 class AuditEvent(models.Model):
-    """One line of the audit log: append-only by triggers, sealed together with the line before."""
+    """One line of the audit log: triggers make it append-only, its hash covers the line before."""
 
     number = models.PositiveBigIntegerField(_("number"), unique=True)
     at = models.DateTimeField(_("when"), db_index=True)
@@ -190,7 +191,7 @@ class AuditEvent(models.Model):
     where = models.CharField(_("where"), max_length=100)
     why = models.CharField(_("why"), max_length=100, blank=True)
     how = models.CharField(_("how"), max_length=100, blank=True)
-    # Without a constraint: erasing a patient must not need a change to the log.
+    # Without a constraint, so that a patient can be erased without a change to the log.
     patient = models.ForeignKey(
         Patient,
         models.DO_NOTHING,
@@ -213,7 +214,7 @@ class AuditEvent(models.Model):
 
 
 class AuditHead(models.Model):
-    """The single row that says how long the audit log is and how it ends: a cut-off tail shows."""
+    """The single row with the number of audit lines and the last hash, by which a truncated log is detected."""
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     count = models.PositiveBigIntegerField(default=0)
@@ -227,7 +228,7 @@ class AuditHead(models.Model):
 
 
 class Handoff(models.Model):
-    """A customer was promised a person; its number is what the customer is told."""
+    """A case that a person takes over; the customer is given its number."""
 
     class State(models.TextChoices):
         OPEN = "open", _("Open")
@@ -267,7 +268,7 @@ class Handoff(models.Model):
 
 
 class Notification(models.Model):
-    """A message that must go out: the row first, in the transaction of its cause; the sending follows."""
+    """An e-mail to be sent: written in the transaction of its cause, sent after the commit."""
 
     class State(models.TextChoices):
         PENDING = "pending", _("Pending")
@@ -282,7 +283,7 @@ class Notification(models.Model):
 
     key = models.CharField(_("key"), max_length=150, unique=True)
     channel = models.CharField(_("channel"), max_length=10, default="email")
-    # Empty for a decoy: a contact nobody has takes the same path as a known one, until delivery.
+    # Empty for a decoy: an unknown contact takes the same path as a known one, up to the sending.
     recipient = models.EmailField(_("recipient"), blank=True)
     kind = models.CharField(_("kind"), max_length=30, choices=Kind.choices)
     language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
@@ -290,7 +291,7 @@ class Notification(models.Model):
     conversation_id = models.UUIDField(_("conversation"), null=True, blank=True, db_index=True)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.PENDING)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    # When it may be tried (again); while it is being sent, when its sender counts as lost.
+    # When it may be sent (again); while it is being sent, when its sender counts as lost.
     due_at = models.DateTimeField(_("due"))
     expires_at = models.DateTimeField(_("of no use after"), null=True, blank=True)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)

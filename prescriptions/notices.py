@@ -1,4 +1,4 @@
-"""The texts of e-mails to patients, English and Hebrew side by side."""
+"""Word the e-mails to patients, in English and Hebrew."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _MINUTES: Final = 60
 
 @dataclass(frozen=True)
 class Notice:
-    """Subject and body of one message."""
+    """Subject and body of one e-mail."""
 
     subject: str
     body: str
@@ -48,7 +48,7 @@ _NOTICES: Final[Mapping[str, Mapping[str, Notice]]] = {
 
 
 def notice(kind: str, language: str, context: Mapping[str, str], *, ttl: int) -> Notice:
-    """Return a message in the reader's language; a code that is no longer kept shows as a mask."""
+    """Return an e-mail in the reader's language; a code that is no longer stored is shown masked."""
     text = _NOTICES[kind][language]
     values = {"code": context.get("code", MASK), "minutes": ttl // _MINUTES}
     return Notice(text.subject, text.body.format(**values))

@@ -1,8 +1,8 @@
-"""Messages to people: a row in the transaction of its cause, sent after the commit, away from the request.
+"""Send e-mails to people: write a row in the transaction of the cause, send it after the commit, outside the request.
 
-Without a broker one thread of this process sends; with one, that thread only publishes a task, so that a
-broker which hangs delays no answer. Senders claim a row by a conditional update with a lease, so two never
-send the same one; a sender that dies between sending and noting it may send twice, never not at all.
+Without a broker, one thread of this process sends. With a broker, that thread only publishes a task, so that a hanging
+broker delays no answer. A sender claims a row by a conditional update with a lease, so that no two senders send it; a
+sender that dies between sending and storing the result may cause a second e-mail, never a missing one.
 """
 
 import logging
@@ -26,15 +26,17 @@ from prescriptions.notices import notice
 
 logger = logging.getLogger(__name__)
 
-_LEASE: Final = timedelta(seconds=60)  # longer than a mail server's time-out
+# Longer than a mail server's time-out.
+_LEASE: Final = timedelta(seconds=60)
 _ATTEMPTS: Final = 5
-_BACK_OFF: Final = timedelta(seconds=15)  # doubled after each failed attempt
+# Doubled after each failed attempt.
+_BACK_OFF: Final = timedelta(seconds=15)
 _State = Notification.State
 
 
 @dataclass(frozen=True)
 class InboxMessage:
-    """A message as the demo inbox shows it."""
+    """An e-mail as the demo inbox shows it."""
 
     to: str
     text: str
@@ -51,7 +53,7 @@ def notification_enqueue(
     conversation_id: UUID | None = None,
     expires_at: datetime | None = None,
 ) -> Notification:
-    """Write the row, once per key, and have it sent after the commit; without a recipient it is discarded."""
+    """Write the row, once per key, and send it after the commit; without a recipient it is discarded at sending."""
     row, created = Notification.objects.get_or_create(
         key=key,
         defaults={
@@ -70,16 +72,22 @@ def notification_enqueue(
 
 
 def notifications_drain() -> int:
-    """Send all that is due and return how many were sent; several may drain at the same time."""
+    """Send all that are due and return how many were sent; several senders may run at the same time."""
     sent = 0
     for pk in list(_due().order_by("id").values_list("pk", flat=True)):
-        if _claimed(pk):
+        if notification_claim(pk):
             sent += _deliver(Notification.objects.get(pk=pk))
     return sent
 
 
+def notification_claim(pk: int) -> bool:
+    """Claim the row for the time of the lease and return whether this sender got it."""
+    lease = timezone.now() + _LEASE
+    return bool(_due().filter(pk=pk).update(state=_State.SENDING, due_at=lease, attempts=F("attempts") + 1))
+
+
 def inbox(conversation_id: UUID) -> list[InboxMessage]:
-    """Return what was sent for this conversation, oldest first; nothing at all unless DEBUG is on."""
+    """Return the e-mails of this conversation, oldest first; none unless DEBUG is on."""
     if not settings.DEBUG:
         return []
     rows = Notification.objects.filter(conversation_id=conversation_id).exclude(recipient="").order_by("id")
@@ -95,21 +103,17 @@ def _due() -> QuerySet[Notification]:
     return Notification.objects.filter(Q(state=_State.PENDING) | Q(state=_State.SENDING), due_at__lte=now)
 
 
-def _claimed(pk: int) -> bool:
-    """Take the row for the time of the lease; of several senders one succeeds."""
-    lease = timezone.now() + _LEASE
-    return bool(_due().filter(pk=pk).update(state=_State.SENDING, due_at=lease, attempts=F("attempts") + 1))
-
-
 def _deliver(row: Notification) -> int:
+    """Send one claimed row and return 1, or 0 if it was discarded or failed."""
     if not row.recipient or (row.expires_at and row.expires_at <= timezone.now()):
         _finish(row, _State.DISCARDED)
         return 0
     message = notice(row.kind, row.language, row.context, ttl=settings.IDENTITY_CODE_TTL)
     try:
         send_mail(message.subject, message.body, None, [row.recipient])
-    except Exception as error:  # whatever a mail server or its library does, the row is tried again
-        # The class only: the text of a mail error quotes the recipient.
+    except Exception as error:
+        # Retried whatever the mail server or its library raises. Only the class is logged: the text of a mail error
+        # quotes the recipient.
         logger.warning("notification %s was not sent: %s", row.pk, type(error).__name__)
         if row.attempts >= _ATTEMPTS:
             _finish(row, _State.FAILED)
@@ -122,7 +126,7 @@ def _deliver(row: Notification) -> int:
 
 
 def _finish(row: Notification, state: Notification.State) -> None:
-    """Close the row and forget its code, which only the demo inbox (in DEBUG) still shows."""
+    """Set the final state and delete the code, except for the demo inbox (in DEBUG)."""
     changes: dict[str, object] = {"state": state}
     if state == _State.SENT:
         changes["sent_at"] = timezone.now()
@@ -137,26 +141,29 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _deliver_soon() -> None:
+    """Send what is due, in a thread of this process unless the settings say otherwise."""
     if settings.NOTIFICATIONS_INLINE:
         notifications_drain()
     else:
-        _pool().submit(_work)
+        _pool().submit(_deliver_in_thread)
 
 
-def _work() -> None:
-    """Publish to the workers, or send from here when there is no broker or it does not answer."""
+def _deliver_in_thread() -> None:
+    """Publish a task for the workers, or send from this thread if there is no broker or it does not answer."""
     close_old_connections()
     try:
-        if not (settings.CELERY_BROKER_URL and _published()):
+        if not (settings.CELERY_BROKER_URL and _publish()):
             notifications_drain()
-            _wake_for_retries()
+            _schedule_retry()
     except Exception as error:
         logger.error("notifications were not drained: %s", type(error).__name__)
     finally:
-        connections.close_all()  # this thread may sleep for hours
+        # This thread may be idle for hours.
+        connections.close_all()
 
 
-def _published() -> bool:
+def _publish() -> bool:
+    """Publish the task and return whether the broker took it."""
     from prescriptions.tasks import notifications_deliver
 
     try:
@@ -167,14 +174,14 @@ def _published() -> bool:
     return True
 
 
-def _wake_for_retries() -> None:
-    """Without a broker nobody sweeps: come back when the next failed row is due."""
+def _schedule_retry() -> None:
+    """Send again when the next failed row is due: without a broker there is no periodic task for that."""
     waiting = (
         Notification.objects.filter(state=_State.PENDING).order_by("due_at").values_list("due_at", flat=True)
     )
     due_at = waiting.first()
     if due_at is not None:
         seconds = max(1.0, (due_at - timezone.now()).total_seconds())
-        timer = threading.Timer(seconds, lambda: _pool().submit(_work))
+        timer = threading.Timer(seconds, lambda: _pool().submit(_deliver_in_thread))
         timer.daemon = True
         timer.start()

@@ -1,7 +1,7 @@
-"""The groups of staff and what each may do; every `migrate` brings the groups to this table.
+"""Define the groups of staff and their permissions; every `migrate` sets the groups to this table.
 
-Only the clinical groups and the auditor see patients. An administrator manages accounts, stores and embedding
-sites, no patients.
+Only the clinical groups and the auditor see patients. An administrator manages accounts, stores and embedding sites,
+but sees no patients.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ _STORES: Final = [
     "stores.openingexception",
 ]
 _PATIENTS: Final = ["prescriptions.patient", "prescriptions.allergy", "prescriptions.prescription"]
-_TALK: Final = [
+_CONVERSATIONS: Final = [
     "agent.conversation",
     "agent.event",
     "agent.run",
@@ -45,7 +45,7 @@ _ALL: Final = ("view", "add", "change", "delete")
 
 
 def _allow(actions: Iterable[str], models: Iterable[str]) -> set[str]:
-    """Return "app.action_model" for each of both."""
+    """Return "app.action_model" for every action and model."""
     chosen = list(actions)
     return {
         f"{app}.{action}_{model}" for app, model in (name.split(".") for name in models) for action in chosen
@@ -55,7 +55,7 @@ def _allow(actions: Iterable[str], models: Iterable[str]) -> set[str]:
 _EVERYBODY: Final = _allow(["view"], [*_CATALOGUE, *_STOCK, *_STORES])
 _CLINICAL: Final = (
     _EVERYBODY
-    | _allow(["view"], [*_PATIENTS, *_TALK])
+    | _allow(["view"], [*_PATIENTS, *_CONVERSATIONS])
     | _allow(["view", "change"], ["prescriptions.handoff"])
 )
 
@@ -70,7 +70,7 @@ ROLES: Final[Mapping[str, set[str]]] = {
         ["view"],
         [
             *_PATIENTS,
-            *_TALK,
+            *_CONVERSATIONS,
             "prescriptions.handoff",
             "prescriptions.notification",
             "prescriptions.auditevent",
@@ -89,14 +89,15 @@ ROLES: Final[Mapping[str, set[str]]] = {
 
 
 def on_post_migrate(sender: AppConfig, using: str, **kwargs: Any) -> None:
-    """Give each group its permissions on the app that was just migrated; repeating changes nothing."""
+    """Set each group's permissions on the app that was just migrated; safe to repeat."""
     wanted = {
         role: {name.split(".")[1] for name in names if name.split(".")[0] == sender.label}
         for role, names in ROLES.items()
     }
     if not any(wanted.values()):
         return
-    create_permissions(sender, using=using, verbosity=0)  # whether or not Django's own receiver ran before
+    # Django's own receiver may run after this one.
+    create_permissions(sender, using=using, verbosity=0)
     permissions = Permission.objects.using(using).filter(content_type__app_label=sender.label)
     for role, codenames in wanted.items():
         group, _ = Group.objects.using(using).get_or_create(name=role)

@@ -1,6 +1,6 @@
-"""The only doors to a person's data: each read names who asks, and is in the audit log, refused or not.
+"""Read a person's data: the only functions that do, each with an Access that the audit log records, refused or not.
 
-"Not yours" and "does not exist" are the same error, so nobody learns from a refusal what is on file.
+"Not yours" and "does not exist" are the same error, so that a refusal does not reveal what is on file.
 """
 
 from django.db.models import Q
@@ -14,26 +14,26 @@ _LARGEST_ID = 2**63 - 1
 
 
 def contact_patient(contact: Contact) -> Patient | None:
-    """Return the patient with this contact, by one and the same query for known, unknown and malformed ones.
+    """Return the patient with this contact, by the same query for known, unknown and malformed contacts.
 
-    For `identity`, which keeps its own record; everybody else uses `patient_find`.
+    For `identity`, which writes its own audit lines; everybody else calls `patient_find`.
     """
     return Patient.objects.filter(Q(email=contact.email) | Q(phone=contact.phone)).first()
 
 
 def patient_find(identifier: str, *, access: Access) -> Patient:
-    """Return the patient with this e-mail (any case) or phone (any way of writing it), or PatientNotFound."""
-    return _found(contact_patient(contact_parse(identifier)), access)
+    """Return the patient with this e-mail (in any case) or phone (in any notation), or raise PatientNotFound."""
+    return _recorded(contact_patient(contact_parse(identifier)), access)
 
 
 def patient_get(mrn: str, *, access: Access) -> Patient:
-    """Return the patient with this medical record number, or PatientNotFound."""
-    known = mrn.isascii() and mrn.isdigit() and len(mrn) <= 8
-    return _found(Patient.objects.filter(mrn=mrn).first() if known else None, access)
+    """Return the patient with this medical record number, or raise PatientNotFound."""
+    well_formed = mrn.isascii() and mrn.isdigit() and len(mrn) <= 8
+    return _recorded(Patient.objects.filter(mrn=mrn).first() if well_formed else None, access)
 
 
 def prescriptions_for(patient: Patient, *, access: Access) -> list[Prescription]:
-    """Return all prescriptions of this patient with their medications, in the order of their ids."""
+    """Return all prescriptions of this patient with their medications, by id."""
     rows = list(Prescription.objects.filter(patient=patient).select_related("medication").order_by("id"))
     audit_record(
         who=access.who,
@@ -47,7 +47,7 @@ def prescriptions_for(patient: Patient, *, access: Access) -> list[Prescription]
 
 
 def prescription_get_for(patient: Patient, prescription_id: int, *, access: Access) -> Prescription:
-    """Return this patient's prescription with its medication, or PrescriptionNotFound."""
+    """Return this patient's prescription with its medication, or raise PrescriptionNotFound."""
     row = None
     if 0 < prescription_id <= _LARGEST_ID:
         rows = Prescription.objects.filter(patient=patient, pk=prescription_id)
@@ -65,7 +65,8 @@ def prescription_get_for(patient: Patient, prescription_id: int, *, access: Acce
     return row
 
 
-def _found(patient: Patient | None, access: Access) -> Patient:
+def _recorded(patient: Patient | None, access: Access) -> Patient:
+    """Record that the patient was found or refused, and return the patient or raise PatientNotFound."""
     audit_record(
         who=access.who,
         what="patient_found" if patient else "patient_refused",

@@ -1,6 +1,6 @@
-"""News of people's affairs for the layers above; prescriptions itself imports none of them."""
+"""Announce changes to the apps above, which prescriptions does not import."""
 
 from django.dispatch import Signal
 
 handoff_closed = Signal()
-"""Sent inside the transaction that closes it, with `handoff`; a receiver that raises undoes the closing."""
+"""Sent with `handoff` inside the transaction that closes it; a receiver that raises undoes the closing."""

@@ -1,4 +1,4 @@
-"""Background work of this app: each task is one service call."""
+"""Run this app's background work; each task is one service call."""
 
 from celery import shared_task
 
@@ -7,5 +7,5 @@ from prescriptions.notifications import notifications_drain
 
 @shared_task  # type: ignore[untyped-decorator]
 def notifications_deliver() -> None:
-    """Send every notification that is due; safe to run at any time and several times at once."""
+    """Send every notification that is due; safe to run at any time, several times at once."""
     notifications_drain()

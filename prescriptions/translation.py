@@ -1,4 +1,4 @@
-"""Which texts of patients and prescriptions exist in English and Hebrew."""
+"""Declare which fields of patients and prescriptions exist in each language."""
 
 from modeltranslation.translator import TranslationOptions, register
 

@@ -1,1 +1,1 @@
-"""Where the pharmacy is: stores, their opening hours, the towns people name, and distance."""
+"""Hold stores, their opening hours, the towns that customers name, and distances."""

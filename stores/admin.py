@@ -1,4 +1,4 @@
-"""Stores and localities in the admin, names in a tab for each language."""
+"""Edit stores and localities in the admin; names have a tab for each language."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from stores.models import Locality, LocalityName, OpeningException, OpeningHours
 
 
 class NamesInline(TabularInline):
-    """Names that people added; the ones that follow from the official name are kept by the model."""
+    """Names that staff added; the model itself maintains those that follow from the official name."""
 
     formset = NamesFormSet
     fields = ["text"]
@@ -77,5 +77,5 @@ class StoreAdmin(ModelAdmin, TabbedTranslationAdmin[Store]):
     inlines = [StoreAliasInline, OpeningHoursInline, OpeningExceptionInline]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
-        """A store's number is chosen once: stock, movements and hand-offs refer to it."""
+        """Make the number read-only once it is saved: stock, movements and hand-offs refer to it."""
         return [*super().get_readonly_fields(request, obj), *(["id"] if obj else [])]

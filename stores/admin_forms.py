@@ -1,4 +1,4 @@
-"""Forms for tables of names: the admin shows what was typed, the database compares what it folds to."""
+"""Validate tables of names in the admin: names are shown as typed and compared in folded form."""
 
 from django.forms.models import BaseInlineFormSet
 from django.utils.translation import gettext as _
@@ -7,9 +7,10 @@ from pharmacy_site.lib.text import compact
 
 
 class NamesFormSet(BaseInlineFormSet):  # type: ignore[type-arg]
-    """Names of one thing: each folds to something, and no two to the same."""
+    """Formset for the names of one object: none may fold to nothing, and no two to the same."""
 
     def clean(self) -> None:
+        """Add an error to every name that is empty when folded, or a duplicate."""
         super().clean()
         derived: set[str] = set()
         if self.instance.pk and any(field.name == "derived" for field in self.model._meta.get_fields()):

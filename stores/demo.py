@@ -1,14 +1,14 @@
-"""The invented stores and the towns of the fixtures; loading twice changes nothing that staff may have changed."""
+"""Load the demo's stores and the fixtures' towns; loading again leaves alone what staff may have changed."""
 
 from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
 from django.db import transaction
 from django.utils import timezone
 
 from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.yaml_files import yaml_read
 from stores.models import (
     FOLDED_LENGTH,
     Locality,
@@ -26,10 +26,11 @@ _DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 def load(folder: Path) -> None:
     """Load `localities.yaml` and `demo/stores.yaml` of the fixtures; dates are relative to today.
 
-    What exists stays as it is (staff may have corrected it); only the demo's own exceptions move with the calendar.
+    Existing rows stay as they are, since staff may have corrected them; only the demo's own exceptions move with the
+    calendar.
     """
-    localities = yaml.safe_load((folder / "localities.yaml").read_text(encoding="utf-8"))
-    stores = yaml.safe_load((folder / "demo" / "stores.yaml").read_text(encoding="utf-8"))
+    localities = yaml_read(folder / "localities.yaml")
+    stores = yaml_read(folder / "demo" / "stores.yaml")
     with transaction.atomic():
         _load_localities(localities)
         for entry in stores:
@@ -91,13 +92,13 @@ def _load_store(entry: dict[str, Any], today: date) -> None:
 
 
 def _load_exceptions(store: Store, entries: list[dict[str, Any]], today: date) -> None:
-    """Put the demo's holidays where they are today; the ones of an earlier loading are known by their notes."""
+    """Move the demo's holidays to today's calendar; those of an earlier load are recognised by their notes."""
     notes = {entry["note"]["en"] for entry in entries}
     store.exceptions.filter(note_en__in=notes).delete()
-    staffs = set(store.exceptions.values_list("date", flat=True))
+    days_of_staff = set(store.exceptions.values_list("date", flat=True))
     for entry in entries:
         day = today + timedelta(days=entry["in_days"])
-        if day in staffs:
+        if day in days_of_staff:
             continue
         opens, closes = _hours(entry["hours"]) if entry.get("hours") else (None, None)
         OpeningException.objects.create(

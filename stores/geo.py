@@ -1,4 +1,4 @@
-"""Distance on the globe, without Django: points, great-circle kilometres, boxes around a point."""
+"""Compute distances on the globe, and boxes around a point. Pure: no Django."""
 
 from dataclasses import dataclass
 from math import asin, cos, degrees, radians, sin, sqrt
@@ -10,10 +10,15 @@ EARTH_RADIUS_KM: Final = 6371.0088
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place in degrees, WGS 84."""
+    """A position in degrees, WGS 84."""
 
     lat: float
     lng: float
+
+
+def point_of(lat: float | None, lng: float | None) -> Point | None:
+    """Return the point of two columns, or None where they are empty."""
+    return None if lat is None or lng is None else Point(lat, lng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +40,15 @@ def distance_km(a: Point, b: Point) -> float:
 
 
 def bounding_box(origin: Point, km: float) -> Box:
-    """Return a box that holds every point within `km` of the origin (and the corners beyond).
+    """Return a box that contains every point within `km` of the origin (its corners are farther away).
 
-    Around a pole or across the date line all longitudes are in it: larger than needed, never too small.
+    Around a pole or across the date line it contains all longitudes: larger than needed, never too small.
     """
     angle = km / EARTH_RADIUS_KM
     south, north = origin.lat - degrees(angle), origin.lat + degrees(angle)
     if south <= -90 or north >= 90:
         return Box(max(south, -90.0), -180.0, min(north, 90.0), 180.0)
-    # The widest longitude lies nearer to the pole than the origin does, hence not angle / cos(lat).
+    # Not angle / cos(lat): the box is widest nearer to the pole than the origin is.
     reach = degrees(asin(min(1.0, sin(angle) / cos(radians(origin.lat)))))
     west, east = origin.lng - reach, origin.lng + reach
     if west < -180 or east > 180:

@@ -10,7 +10,7 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from string import capwords
@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from django.db import transaction
 
-from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.importing import ImportRefused, Progress, quiet
 from pharmacy_site.lib.text import clean, compact
 from stores.geo import Point, distance_km
 from stores.models import FOLDED_LENGTH, NAME_LENGTH, Locality, LocalityName, folded_names
@@ -28,18 +28,6 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 MOST_PROBLEMS: Final = 10
 SAME_TOWN_KM: Final = 10
 """Two records of one name nearer than this are one town."""
-
-
-class LocalitiesRefused(PharmacyError):
-    """The file is broken and nothing was changed; `problems` name records and reasons."""
-
-    def __init__(self, problems: list[str], *, more: bool = False) -> None:
-        super().__init__("the file of localities is broken")
-        self.problems = problems
-        self.more = more
-
-    def __str__(self) -> str:
-        return "\n".join([*self.problems, *(["… and more"] if self.more else [])])
 
 
 @dataclass(slots=True)
@@ -67,22 +55,19 @@ class _Record:
     aliases: list[str] = field(default_factory=list)
 
 
-def localities_import(
-    path: Path, *, dry_run: bool = False, progress: Callable[[str, float], None] | None = None
-) -> ImportReport:
-    """Import the file and return what was done; LocalitiesRefused when anything in it is wrong."""
-    tell = progress or (lambda _step, _fraction: None)
-    tell("reading", 0.0)
+def localities_import(path: Path, *, dry_run: bool = False, progress: Progress = quiet) -> ImportReport:
+    """Import the file and return what was done; ImportRefused when anything in it is wrong."""
+    progress("reading", 0.0)
     records = _records(_read(path))
-    tell("reading", 1.0)
+    progress("reading", 1.0)
     with transaction.atomic():
-        report = _store(records, tell)
+        report = _store(records, progress)
         if dry_run:
             transaction.set_rollback(True)
     return report
 
 
-def _store(records: list[_Record], tell: Callable[[str, float], None]) -> ImportReport:
+def _store(records: list[_Record], progress: Progress) -> ImportReport:
     report = ImportReport()
     by_slug = {locality.slug: locality for locality in Locality.objects.all()}
     by_name: dict[str, list[Locality]] = {}
@@ -93,7 +78,7 @@ def _store(records: list[_Record], tell: Callable[[str, float], None]) -> Import
     created: list[_Record] = []
     names: list[LocalityName] = []
     for done, record in enumerate(records):
-        tell("comparing", done / len(records))
+        progress("comparing", done / len(records))
         same = by_slug.get(record.slug)
         town = same or _same_town(record, by_name)
         if town is None:
@@ -114,7 +99,7 @@ def _store(records: list[_Record], tell: Callable[[str, float], None]) -> Import
         names += _names(Locality(pk=slugs[record.slug]), record)
     fresh = [name for name in names if (name.locality_id, name.folded) not in known]
     LocalityName.objects.bulk_create(fresh, batch_size=500, ignore_conflicts=True)
-    tell("comparing", 1.0)
+    progress("comparing", 1.0)
     return report
 
 
@@ -172,12 +157,12 @@ def _read(path: Path) -> Iterator[tuple[str, Any]]:
                 raw = packed.read(MOST_BYTES + 1)
         content = raw.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
-        raise LocalitiesRefused([f"{path.name}: {error}"]) from error
+        raise ImportRefused([f"{path.name}: {error}"]) from error
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise LocalitiesRefused([f"line {line}: not UTF-8"]) from error
+        raise ImportRefused([f"line {line}: not UTF-8"]) from error
     if len(raw) > MOST_BYTES:
-        raise LocalitiesRefused([f"{path.name}: larger than {MOST_BYTES} bytes"])
+        raise ImportRefused([f"{path.name}: larger than {MOST_BYTES} bytes"])
     if content.lstrip()[:1] in ("[", "{"):
         yield from _read_json(content)
     else:
@@ -193,9 +178,9 @@ def _read_json(content: str) -> Iterator[tuple[str, Any]]:
             if isinstance(error, json.JSONDecodeError)
             else "nested too deep"
         )
-        raise LocalitiesRefused([where]) from error
+        raise ImportRefused([where]) from error
     if not isinstance(rows, list):
-        raise LocalitiesRefused(["line 1: a list of localities is expected"])
+        raise ImportRefused(["line 1: a list of localities is expected"])
     yield from ((f"record {place}", row) for place, row in enumerate(rows, start=1))
 
 
@@ -203,18 +188,18 @@ def _read_csv(content: str) -> Iterator[tuple[str, Any]]:
     reader = csv.DictReader(io.StringIO(content, newline=""), strict=True)
     missing = {"id", "name", "nameEn", "lat", "lon"} - set(reader.fieldnames or [])
     if missing:
-        raise LocalitiesRefused([f"line 1: columns are missing: {', '.join(sorted(missing))}"])
+        raise ImportRefused([f"line 1: columns are missing: {', '.join(sorted(missing))}"])
     try:
         for row in reader:
             where = f"line {reader.line_num}"
             if None in row or None in row.values():
-                raise LocalitiesRefused([f"{where}: has other columns than the first line"])
+                raise ImportRefused([f"{where}: has other columns than the first line"])
             yield (
                 where,
                 {**row, "aliases": [part for part in (row.get("aliases") or "").split("|") if part.strip()]},
             )
     except csv.Error as error:
-        raise LocalitiesRefused([f"line {reader.reader.line_num}: {error}"]) from error
+        raise ImportRefused([f"line {reader.reader.line_num}: {error}"]) from error
 
 
 def _records(rows: Iterator[tuple[str, Any]]) -> list[_Record]:
@@ -233,7 +218,7 @@ def _records(rows: Iterator[tuple[str, Any]]) -> list[_Record]:
     if not problems and not records:
         problems = ["the file has no localities"]
     if problems:
-        raise LocalitiesRefused(problems[:MOST_PROBLEMS], more=len(problems) > MOST_PROBLEMS)
+        raise ImportRefused(problems[:MOST_PROBLEMS], more=len(problems) > MOST_PROBLEMS)
     return list(records.values())
 
 

@@ -1,6 +1,6 @@
-"""Stores, what people call them, when they open, and the towns a customer may name.
+"""Define stores, their names and opening hours, and the towns that a customer may name.
 
-Columns called `folded` hold `pharmacy_site.lib.text.compact` of a name: the only form in which names are compared.
+Columns called `folded` hold `pharmacy_site.lib.text.compact` of a name: the form in which names are compared.
 """
 
 from django.core.exceptions import ValidationError
@@ -12,6 +12,7 @@ from phonenumber_field.modelfields import PhoneNumberField
 
 from pharmacy_site.lib.fields import CleanLine
 from pharmacy_site.lib.text import compact
+from stores.geo import Point, point_of
 
 NAME_LENGTH = 120
 FOLDED_LENGTH = 160
@@ -25,7 +26,7 @@ def folded_names(*names: str | None) -> dict[str, str]:
 
 
 class Locality(models.Model):
-    """A town or village that a customer may name, with or without a store of ours."""
+    """A town or village that a customer may name, with or without a store in it."""
 
     name_en: str
     name_he: str | None
@@ -53,8 +54,13 @@ class Locality(models.Model):
     def __str__(self) -> str:
         return str(self.name)
 
+    @property
+    def point(self) -> Point:
+        """Its middle, from which distances are measured."""
+        return Point(self.lat, self.lng)
+
     def save(self, *args: object, **kwargs: object) -> None:
-        """Save, and keep the official names findable."""
+        """Save, and write the official names to the table of names."""
         super().save(*args, **kwargs)  # type: ignore[arg-type]
         LocalityName.objects.filter(locality=self, derived=True).delete()
         LocalityName.objects.bulk_create(
@@ -67,7 +73,7 @@ class Locality(models.Model):
 
 
 class LocalityName(models.Model):
-    """One way to write a locality's name; its official names are rows too (`derived`, kept by `Locality.save`)."""
+    """One spelling of a locality's name; `Locality.save` writes the official ones (`derived`)."""
 
     locality = models.ForeignKey(
         Locality, on_delete=models.CASCADE, related_name="names", verbose_name=_("locality")
@@ -93,7 +99,7 @@ class LocalityName(models.Model):
 
 
 class Store(models.Model):
-    """A branch people can walk into, or the online store, which has no place."""
+    """A branch with an address, or the online store, which has no position."""
 
     class Kind(models.TextChoices):
         BRANCH = "branch", _("branch")
@@ -131,19 +137,24 @@ class Store(models.Model):
                 name="store_coordinates_both_or_none",
             ),
         ]
-        # "Nearest" reads a box of these instead of every store.
+        # A search for the nearest stores reads a box of these instead of every store.
         indexes = [models.Index(fields=["lat", "lng"], name="store_place")]
 
     def __str__(self) -> str:
         return str(self.name)
 
+    @property
+    def point(self) -> Point | None:
+        """Where it is; the online store has no place."""
+        return point_of(self.lat, self.lng)
+
     @cached_property
     def phone_shown(self) -> str | None:
-        """Its phone as people of its country write it, None when none is on file."""
+        """The phone number in national format, None if there is none on file."""
         return self.phone.as_national if self.phone else None
 
     def save(self, *args: object, **kwargs: object) -> None:
-        """Save, and keep the store findable by its name, with and without the town behind the comma."""
+        """Save, and write the store's name to the aliases, with and without the town after the comma."""
         super().save(*args, **kwargs)  # type: ignore[arg-type]
         names = [self.name_en, self.name_he]
         short = [name.split(",")[0] for name in names if name and "," in name]
@@ -158,7 +169,7 @@ class Store(models.Model):
 
 
 class StoreAlias(models.Model):
-    """One name people use for a store; those that follow from its own name are `derived`, kept by `Store.save`."""
+    """One name that customers use for a store; `Store.save` writes those that follow from its own name (`derived`)."""
 
     store = models.ForeignKey(
         Store, on_delete=models.CASCADE, related_name="aliases", verbose_name=_("store")
@@ -184,7 +195,7 @@ class StoreAlias(models.Model):
 
 
 class Weekday(models.IntegerChoices):
-    """Days as Python counts them; the week of this pharmacy begins on Sunday all the same."""
+    """Weekdays as Python numbers them; the pharmacy's week is shown from Sunday."""
 
     MONDAY = 0, _("Monday")
     TUESDAY = 1, _("Tuesday")
@@ -196,7 +207,7 @@ class Weekday(models.IntegerChoices):
 
 
 class OpeningHours(models.Model):
-    """One stretch of an ordinary week in which a store is open; a day without rows is closed."""
+    """One period of the ordinary week in which a store is open; a day without rows is closed."""
 
     store = models.ForeignKey(Store, on_delete=models.CASCADE, related_name="hours", verbose_name=_("store"))
     weekday = models.PositiveSmallIntegerField(_("day"), choices=Weekday.choices)
@@ -217,7 +228,7 @@ class OpeningHours(models.Model):
 
 
 class OpeningException(models.Model):
-    """A date on which other hours hold: a holiday, its eve, a stock-taking. Several rows are several stretches."""
+    """A date with other hours: a holiday, its eve, a stock-taking. Several rows are several periods."""
 
     note_en: str
     note_he: str | None
@@ -248,16 +259,10 @@ class OpeningException(models.Model):
         return f"{self.date}"
 
     def clean(self) -> None:
-        """Say in words what the database constraint demands."""
+        """Check what the database constraint requires, with a message for staff."""
         if self.closed and (self.opens or self.closes):
             raise ValidationError(_("A closed day has no hours."))
         if not self.closed and not (self.opens and self.closes and self.opens < self.closes):
             raise ValidationError(
                 _("Give an opening time before the closing time, or mark the day as closed.")
             )
-
-
-class Edition(models.Model):
-    """A stamp of what the catalogue and the stores are now; triggers write it, `stores/edition.py` reads it."""
-
-    stamp = models.UUIDField(primary_key=True)

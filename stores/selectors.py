@@ -1,4 +1,4 @@
-"""Reading stores: the default one, the reference branch, and when a store is open."""
+"""Read stores: the default one, the reference branch, places in a text, and opening hours."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -38,11 +38,12 @@ __all__ = [
 ]
 
 LOOK_AHEAD_DAYS: Final = 14
-"""How far a closed store's next opening is looked for: longer than any row of holidays."""
+"""How far ahead the next opening is looked for: longer than any sequence of holidays."""
 
 SUNDAY_FIRST: Final = (6, 0, 1, 2, 3, 4, 5)
 
-Stretch = tuple[time, time]
+Period = tuple[time, time]
+"""Opening and closing time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,10 @@ class OpeningState:
 
     is_open: bool | None
     closes_at: datetime | None
-    """When the stretch that is running ends; None when closed."""
+    """When the current period ends; None when closed."""
     opens_at: datetime | None
     """The next opening within two weeks; None when open."""
-    hours_today: list[Stretch]
+    hours_today: list[Period]
     note: str
     """Why today is special, in the active language; "" on an ordinary day."""
 
@@ -64,7 +65,7 @@ class DayHours:
     """The hours of one ordinary weekday (Monday is 0); no hours is closed."""
 
     weekday: int
-    hours: list[Stretch]
+    hours: list[Period]
 
 
 def store_default() -> Store:
@@ -73,7 +74,7 @@ def store_default() -> Store:
 
 
 def store_reference() -> Store:
-    """Return the branch from which distances are ordered while nobody said where they are."""
+    """Return the branch by whose distance stores are ordered when the customer's position is unknown."""
     return Store.objects.select_related("locality").get(pk=settings.REFERENCE_BRANCH)
 
 
@@ -89,7 +90,7 @@ def exceptions_ahead(store: Store, on: date, days: int = LOOK_AHEAD_DAYS) -> lis
 
 
 def opening_state(store: Store, at: datetime) -> OpeningState:
-    """Return whether the store is open at that moment and what changes next; a dated exception beats the week.
+    """Return whether the store is open at that moment and what changes next; dated exceptions replace the week's hours.
 
     Times are the pharmacy's (TIME_ZONE), whatever zone `at` is in. Two queries, none if both relations are prefetched.
     """
@@ -102,27 +103,28 @@ def opening_state(store: Store, at: datetime) -> OpeningState:
     if not week and not special:
         return OpeningState(None, None, None, [], "")
 
-    def stretches(day: date) -> list[Stretch]:
+    def periods(day: date) -> list[Period]:
         if day in special:
             return sorted((row.opens, row.closes) for row in special[day] if row.opens and row.closes)
         return week.get(day.weekday(), [])
 
-    today = stretches(local.date())
+    today = periods(local.date())
     note = next((str(row.note) for row in special.get(local.date(), []) if row.note), "")
     for opens, closes in today:
         if opens <= local.time() < closes:
             return OpeningState(True, datetime.combine(local.date(), closes, zone), None, today, note)
     for ahead in range(LOOK_AHEAD_DAYS):
         day = local.date() + timedelta(days=ahead)
-        for opens, _closes in stretches(day):
+        for opens, _closes in periods(day):
             start = datetime.combine(day, opens, zone)
             if start > local:
                 return OpeningState(False, None, start, today, note)
     return OpeningState(False, None, None, today, note)
 
 
-def _week(store: Store) -> dict[int, list[Stretch]]:
-    week: dict[int, list[Stretch]] = {}
+def _week(store: Store) -> dict[int, list[Period]]:
+    """Return the sorted periods of each weekday that has any."""
+    week: dict[int, list[Period]] = {}
     for row in store.hours.all():
         week.setdefault(row.weekday, []).append((row.opens, row.closes))
     return {day: sorted(hours) for day, hours in week.items()}

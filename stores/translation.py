@@ -1,4 +1,4 @@
-"""Which fields of stores exist in each language."""
+"""Declare which fields of the stores exist in each language."""
 
 from modeltranslation.translator import TranslationOptions, register
 

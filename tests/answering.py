@@ -4,7 +4,7 @@ import asyncio
 from uuid import UUID
 
 from agent.chat.hub import Hub
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation import runs
 from agent.models import Run
 from agent.turn import loop
@@ -22,6 +22,6 @@ def answer(run: Run) -> None:
     """Answer a claimed run."""
 
     async def work() -> None:
-        await loop.answer(run, Live(Hub(), run.conversation.secret_hash, run.pk, run.attempts))
+        await loop.answer(run, RunProgress(Hub(), run.conversation.secret_hash, run.pk, run.attempts))
 
     asyncio.run(work())

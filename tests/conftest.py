@@ -1,22 +1,16 @@
-"""What all tests share: no network, the demo database, append-only tables through a flush, a served site, a scripted model."""
+"""What all tests share: no network, the database's two states, a served site, a scripted model."""
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
-from io import StringIO
+from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core.management import call_command
-from django.db import connection
 from django.test import TransactionTestCase
 from network import switched_off
 from scripted_model import ScriptedModel
 from served_site import Site, demo_database, free_port, served
-
-from pharmacy_site.lib.append_only import create_sql, drop_sql
-
-PROTECTED = ("inventory_stockmove", "prescriptions_auditevent")
+from snapshots import snapshots
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -24,22 +18,20 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # What somebody collected here for a site may be older than the sources.
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    _take_own_redis()
 
 
-def _phase(item: pytest.Item) -> int:
-    """Plain tests meet an empty database, transactional ones leave it empty, and then the demo data stays."""
-    names = set(getattr(item, "fixturenames", ()))
-    marker = item.get_closest_marker("django_db")
-    if "demo_loaded" in names:
-        return 2
-    if names & {"transactional_db", "demo_committed"} or (marker and marker.kwargs.get("transaction")):
-        return 1
-    return 0
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=_phase)
+def _take_own_redis() -> None:
+    """Give each parallel worker a Redis database of its own, for the tests and for the sites that they serve."""
+    url = os.environ.get("REDIS_URL") or os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379/7"
+    server, _, number = url.rpartition("/")
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    own = f"{server}/{min(int(number) + worker, 15)}"  # Redis has 16 unless told otherwise
+    os.environ["TEST_REDIS_URL"] = own
+    if settings.REDIS_URL:
+        os.environ["REDIS_URL"] = settings.REDIS_URL = own
+        settings.CACHES["default"]["LOCATION"] = own
+        settings.CHANNEL_LAYERS["default"]["CONFIG"]["hosts"] = [own]
 
 
 # -- The network ---------------------------------------------------------------------------------------------
@@ -59,51 +51,39 @@ def network(network_of_session: list[str]) -> Iterator[list[str]]:
         pytest.fail(f"the network is off in tests, and this test tried {network_of_session}")
 
 
-# -- Append-only tables: the flush between transactional tests may empty them --------------------------------
-@contextmanager
-def unprotected() -> Iterator[None]:
-    """Takes the triggers away for as long as the tests' own clean-up needs."""
-    with connection.cursor() as cursor:
-        for table in PROTECTED:
-            for statement in drop_sql(connection.vendor, table):
-                cursor.execute(statement)
-    try:
-        yield
-    finally:
-        with connection.cursor() as cursor:
-            for table in PROTECTED:
-                for statement in create_sql(connection.vendor, table):
-                    cursor.execute(statement, params=None)
+# -- The database ----------------------------------------------------------------------------------------------
+def _marked_as_changed(self: TransactionTestCase) -> None:
+    """Instead of Django's flush: what the next test needs is restored before it begins."""
+    snapshots.changed()
 
 
-_teardown = TransactionTestCase._fixture_teardown
-
-
-def _teardown_unprotected(self: TransactionTestCase) -> None:
-    with unprotected():
-        _teardown(self)
-
-
-TransactionTestCase._fixture_teardown = _teardown_unprotected  # type: ignore[method-assign]
-
-
-# -- The demo database ---------------------------------------------------------------------------------------
-@pytest.fixture(scope="session")
-def demo_loaded(django_db_setup: None, django_db_blocker: object) -> None:
-    """The demo data once per run; tests in transactions see it and roll back what they change."""
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        call_command("load_demo", verbosity=0, stdout=StringIO())
+TransactionTestCase._fixture_teardown = _marked_as_changed  # type: ignore[method-assign]
 
 
 @pytest.fixture
-def demo(demo_loaded: None, db: None) -> None:
+def _database_state(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
+    """The state that this test begins with, committed before its transaction opens."""
+    marker = request.node.get_closest_marker("django_db")
+    if marker and marker.kwargs.get("databases") == []:
+        return  # its sites have databases of their own, and there may be none here
+    state = "demo" if {"demo", "demo_committed"} & set(request.fixturenames) else "empty"
+    with django_db_blocker.unblock():
+        snapshots.restore(state)
+
+
+@pytest.fixture
+def _django_db_helper(_database_state: None, _django_db_helper: None) -> None:
+    """What pytest-django does for every test with a database, after the restore."""
+
+
+@pytest.fixture
+def demo(db: None) -> None:
     """The demo data inside a transaction that is rolled back."""
 
 
 @pytest.fixture
 def demo_committed(transactional_db: None) -> None:
     """The demo data in committed rows, for tests with threads, sockets or several connections."""
-    call_command("load_demo", verbosity=0, stdout=StringIO())
 
 
 # -- A served site -------------------------------------------------------------------------------------------

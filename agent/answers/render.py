@@ -7,23 +7,17 @@ Names, doses and phones keep their own direction inside Hebrew text (see `say`).
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from agent.answers.sentences import LABELS, PLURALS, SENTENCES
-from pharmacy_site.lib.text import isolate, ltr
+from pharmacy_site.lib.text import Language, as_language, isolate, ltr
+from pharmacy_site.lib.vocabulary import HEBREW_LETTER, HEBREW_START, MONTH_NAMES, UNITS_IN_HEBREW
 
-Language = Literal["en", "he"]
 MASK: Final = "***"
-_HEBREW: Final = re.compile(r"[\u05d0-\u05ea]")
 _FOREIGN_TO_HEBREW: Final = re.compile(r"[A-Za-z0-9]")
-_PREFIXED: Final = re.compile(r"(?<![\u05d0-\u05ea])([ובלמהכש]{1,2})\{(\w+)\}")
+_PREFIXED: Final = re.compile(HEBREW_START + r"([ובלמהכש]{1,2})\{(\w+)\}")
 _DEFINITE: Final = ("החנות", "הסניף")
-_UNITS: Final = {"mg": "מ״ג", "mcg": "מק״ג", "ml": "מ״ל", "g": "גרם", "IU": "יחב״ל"}
-_UNIT: Final = re.compile(rf"(?<=[\d ])({'|'.join(_UNITS)})(?![A-Za-z])")
-_MONTHS: Final = {
-    "en": "January February March April May June July August September October November December".split(),
-    "he": "ינואר פברואר מרץ אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר".split(),
-}
+_UNIT: Final = re.compile(rf"(?<=[\d ])({'|'.join(UNITS_IN_HEBREW)})(?![A-Za-z])")
 
 
 def say(key: str, language: Language, **values: object) -> str:
@@ -57,14 +51,14 @@ def _filled(template: str, language: Language, values: Mapping[str, object]) -> 
 
 def _starts_hebrew(text: str) -> bool:
     """Whether the first letter or digit is Hebrew: a prefix joins it without a hyphen."""
-    return bool(_HEBREW.match(next((char for char in text if char.isalnum()), "א")))
+    return bool(HEBREW_LETTER.match(next((char for char in text if char.isalnum()), "א")))
 
 
 def measure(text: str, language: Language) -> str:
     """A strength with its units in a language: "200 mg" or "200 מ״ג"."""
     if language == "en":
         return text
-    return _UNIT.sub(lambda match: _UNITS[match[1]], text)
+    return _UNIT.sub(lambda match: UNITS_IN_HEBREW[match[1]], text)
 
 
 def apart(value: object, language: Language) -> str:
@@ -75,10 +69,10 @@ def apart(value: object, language: Language) -> str:
     if language == "he" and _FOREIGN_TO_HEBREW.search(text):
         return (
             isolate(text)
-            if _HEBREW.search(text) or not re.fullmatch(r"[\d\s():+./:-]+", text)
+            if HEBREW_LETTER.search(text) or not re.fullmatch(r"[\d\s():+./:-]+", text)
             else _number(text)
         )
-    if language == "en" and _HEBREW.search(text):
+    if language == "en" and HEBREW_LETTER.search(text):
         return isolate(text)
     return text
 
@@ -103,7 +97,7 @@ def dated(day: date | str, language: Language) -> str:
     """ "January 15, 2026" or "15 בינואר 2026"."""
     if isinstance(day, str):
         day = date.fromisoformat(day[:10])
-    month = _MONTHS[language][day.month - 1]
+    month = MONTH_NAMES[language][day.month - 1]
     return f"{month} {day.day}, {day.year}" if language == "en" else f"{day.day} ב{month} {day.year}"
 
 
@@ -115,7 +109,7 @@ def label(kind: str, value: str, language: Language) -> str:
 
 def error_text(code: str, language: str, *, tries_left: int | None = None) -> str:
     """The words of a chat error."""
-    lang: Language = "he" if language == "he" else "en"
+    lang = as_language(language)
     if code == "code_wrong" and tries_left is not None:
         return count("code_wrong", lang, tries_left)
     key = f"error_{code}"

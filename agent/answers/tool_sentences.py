@@ -4,7 +4,7 @@ S0 has no language: its error texts are the documents' English. S1 words message
 was asked for, S2 in the caller's. What the agent says to customers is in `wording.py`.
 """
 
-from typing import Final, Literal
+from typing import Final
 
 TEXT: Final[dict[str, dict[str, str]]] = {
     # S0, word for word where the document gives the words
@@ -109,7 +109,7 @@ TEXT: Final[dict[str, dict[str, str]]] = {
 }
 
 
-def say(key: str, language: Literal["en", "he"] | str = "en", /, **values: object) -> str:
+def say(key: str, language: str = "en", /, **values: object) -> str:
     """Return the sentence in this language; values are put in as they are, whatever marks they hold."""
     row = TEXT[key]
     return row.get(language, row["en"]).format(**values)

@@ -14,7 +14,7 @@ from django.db import DatabaseError
 
 from agent.chat.progress import replayed, rest_of
 from agent.conversation import events, runs
-from agent.threads import at_door
+from agent.threads import run_urgent
 
 log = logging.getLogger(__name__)
 Frame = dict[str, Any]
@@ -64,7 +64,7 @@ class ChatSocket(AsyncWebsocketConsumer):
         try:
             while self._grown and not self.leaving:
                 self._grown = False
-                for frame in await at_door(events.events_after)(self.key, self.sent):
+                for frame in await run_urgent(events.events_after)(self.key, self.sent):
                     if _ends_run(frame):
                         self._release(frame["run_id"])  # what was shown of it came before its end
                     self._deliver(events.veiled(frame) if frame.get("run_id") == self._ignored else frame)
@@ -123,7 +123,7 @@ class ChatSocket(AsyncWebsocketConsumer):
 
     async def _fill_up(self, run_id: str) -> None:
         try:
-            progress = await at_door(runs.progress_of)(run_id)
+            progress = await run_urgent(runs.progress_of)(run_id)
             if run_id == self._over:
                 return
             shown = self._shown[1] if self._shown[0] == run_id else 0

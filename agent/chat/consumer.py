@@ -17,10 +17,11 @@ from agent.chat.admission import address_of, origin_allowed, socket_admitted
 from agent.chat.chat_socket import SLOW, ChatSocket, Frame
 from agent.chat.process import RESTART, Process, process
 from agent.chat.protocol import BadFrame
-from agent.conversation import confirmations, embedding, events, feedback, modes, retention, runs
+from agent.conversation import accept, confirmations, embedding, events, feedback, modes, retention
 from agent.models import Conversation, Run
-from agent.threads import at_door
+from agent.threads import run_urgent
 from pharmacy_site.lib.errors import trace_of
+from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
 FORBIDDEN: Final = 4403
@@ -38,7 +39,7 @@ class ChatConsumer(ChatSocket):
         self.address = address_of(self.scope)
         self.process = process()
         self._greeting: asyncio.TimerHandle | None = None
-        if not origin_allowed(self.scope) or self.process.ending:
+        if not origin_allowed(self.scope) or shutting_down.is_set():
             await self.close()
             return
         full = (
@@ -89,7 +90,7 @@ class ChatConsumer(ChatSocket):
             await handler(self, frame)
         except BadFrame as error:
             self._error(error.code, frame)
-        except runs.RateLimited:
+        except accept.RateLimited:
             self._error("rate_limited", frame, retryable=True)
         except confirmations.ConfirmationExpired:
             self._error("expired", frame)
@@ -122,7 +123,13 @@ class ChatConsumer(ChatSocket):
         if not isinstance(active, dict):
             raise BadFrame
         offset = protocol.whole(active, "offset", 0)
-        entrance = await at_door(embedding.entrance)(frame, self.address, language=self.language)
+        entrance = await run_urgent(embedding.entrance)(
+            address=self.address,
+            language=self.language,
+            site=protocol.short(frame, "site"),
+            ticket=protocol.short(frame, "ticket"),
+            secret=protocol.short(frame, "conversation"),
+        )
         found = entrance.conversation
         if entrance.left:
             self.process.hub.part(entrance.left, {"type": "conversation.moved"})
@@ -131,8 +138,8 @@ class ChatConsumer(ChatSocket):
         await self.process.hub.join(self)  # before reading, so that no event falls between
         deaf, mode = self.process.hub.deaf, found.mode
         if deaf != (mode == Conversation.Mode.DEGRADED):
-            mode = await at_door(modes.settle)(found.pk, degraded=deaf)
-        missed, run, is_theirs, ratings = await at_door(_missed)(found, last)
+            mode = await run_urgent(modes.settle)(found.pk, degraded=deaf)
+        missed, run, is_theirs, ratings = await run_urgent(_missed)(found, last)
         self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
         answer: Frame = {
             "type": "hello.ok",
@@ -160,13 +167,13 @@ class ChatConsumer(ChatSocket):
 
     async def on_message(self, frame: Frame) -> None:
         client_msg_id = protocol.uuid(frame, "client_msg_id")
-        accepted = await at_door(runs.message_accept)(
+        accepted = await run_urgent(accept.message_accept)(
             conversation_id=self.conversation_id,
             key=self.key,
             client_msg_id=client_msg_id,
             text=protocol.text(frame, "text", settings.CHAT_TEXT_LIMIT),
             address=self.address,
-            location=protocol.location(frame["location"]) if "location" in frame else runs.UNCHANGED,
+            location=protocol.location(frame["location"]) if "location" in frame else accept.UNCHANGED,
         )
         self.push(
             {
@@ -177,11 +184,11 @@ class ChatConsumer(ChatSocket):
             }
         )
         if self.process.hub.deaf:
-            await at_door(modes.settle)(self.conversation_id, degraded=True)
+            await run_urgent(modes.settle)(self.conversation_id, degraded=True)
         self._go_on()
 
     async def on_code(self, frame: Frame) -> None:
-        outcome = await at_door(runs.code_submit)(
+        outcome = await run_urgent(accept.code_submit)(
             conversation_id=self.conversation_id,
             key=self.key,
             code=protocol.text(frame, "code", 20).strip(),
@@ -195,7 +202,7 @@ class ChatConsumer(ChatSocket):
         self._error(told, frame, retryable=told == "code_wrong", tries_left=outcome.tries_left)
 
     async def on_confirm(self, frame: Frame) -> None:
-        await at_door(confirmations.confirmation_answer)(
+        await run_urgent(confirmations.confirmation_answer)(
             conversation_id=self.conversation_id,
             key=self.key,
             confirm_id=protocol.uuid(frame, "confirm_id"),
@@ -205,11 +212,11 @@ class ChatConsumer(ChatSocket):
         self._go_on()
 
     async def on_handoff(self, frame: Frame) -> None:
-        await at_door(runs.handoff_request)(conversation_id=self.conversation_id, key=self.key)
+        await run_urgent(accept.handoff_request)(conversation_id=self.conversation_id, key=self.key)
         self._go_on()
 
     async def on_cancel(self, frame: Frame) -> None:
-        run_id = await at_door(runs.run_cancel)(conversation_id=self.conversation_id, key=self.key)
+        run_id = await run_urgent(accept.run_cancel)(conversation_id=self.conversation_id, key=self.key)
         if run_id:
             self.process.runner.stop(run_id)
             self._go_on()
@@ -221,7 +228,7 @@ class ChatConsumer(ChatSocket):
             raise BadFrame
         if len(comment) > settings.CHAT_COMMENT_LIMIT:
             raise BadFrame("too_long")
-        saved = await at_door(feedback.feedback_save)(
+        saved = await run_urgent(feedback.feedback_save)(
             conversation_id=self.conversation_id, key=self.key, seq=seq, rating=rating, comment=comment
         )
         if not saved:
@@ -229,11 +236,11 @@ class ChatConsumer(ChatSocket):
         self.push({"type": "feedback.saved", "seq": seq, "rating": rating})
 
     async def on_handover(self, frame: Frame) -> None:
-        url = await at_door(embedding.handover_issue)(self.conversation_id, self.key, self.address)
+        url = await run_urgent(embedding.handover_issue)(self.conversation_id, self.key, self.address)
         self.push({"type": "handover.ready", "url": url})
 
     async def on_delete(self, frame: Frame) -> None:
-        await at_door(retention.conversation_delete)(self.conversation_id, self.key)
+        await run_urgent(retention.conversation_delete)(self.conversation_id, self.key)
         self.process.hub.part(self.key, {"type": "conversation.deleted"})
 
     async def on_ping(self, frame: Frame) -> None:

@@ -14,7 +14,7 @@ from django.conf import settings
 
 from agent.chat.bell import Bell
 from agent.conversation import events
-from agent.threads import in_database
+from agent.threads import run_db
 
 log = logging.getLogger(__name__)
 POLL_SECONDS: Final = 5.0
@@ -122,7 +122,7 @@ class Hub:
             if not sockets:
                 continue
             try:
-                heads = await in_database(events.heads)(list({socket.key for socket in sockets}))
+                heads = await run_db(events.heads)(list({socket.key for socket in sockets}))
             except Exception as error:
                 log.error("heads not read: %s", type(error).__name__)
                 continue

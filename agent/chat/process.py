@@ -12,8 +12,9 @@ from agent.chat.runner import Runner
 from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
-from agent.threads import in_database, when_free
+from agent.threads import run_db
 from pharmacy_site.lib.errors import trace_of
+from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
 RESTART: Final = 1012
@@ -28,7 +29,6 @@ class Process:
         # Not above: the loop loads every model, and the addresses (which each command checks) lead to this module.
         from agent.turn.loop import answer
 
-        self.ending = False
         self.hub = Hub(self._turned)
         self.runner = Runner(self.hub, answer)
         self._chores = asyncio.create_task(self._keep_house())
@@ -37,9 +37,9 @@ class Process:
 
     async def drain(self) -> None:
         """Ends: nothing new begins, what is being said is finished, the sockets are sent to another process."""
-        if self.ending:
+        if shutting_down.is_set():
             return
-        self.ending = True
+        shutting_down.set()
         await self.runner.drain(settings.CHAT_DRAIN)
         farewells = [asyncio.create_task(socket.finish(RESTART)) for socket in self.hub.sockets()]
         if farewells:
@@ -51,9 +51,9 @@ class Process:
         """Deletes what is past its time: at once when the process begins, then every hour."""
         while True:
             try:
-                while await when_free(conversations_expire)() == AT_ONCE:
+                while await run_db(conversations_expire)() == AT_ONCE:
                     pass
-                await when_free(tickets_purge)()
+                await run_db(tickets_purge)()
             except Exception as error:  # whatever it is, the next round must come
                 log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(CHORES_SECONDS)
@@ -66,7 +66,7 @@ class Process:
         async with self._settle_lock:
             keys = list({socket.key for socket in self.hub.sockets()})
             try:
-                for key in await in_database(modes.settle_all)(keys, degraded=self.hub.deaf):
+                for key in await run_db(modes.settle_all)(keys, degraded=self.hub.deaf):
                     self.hub.ring(key)
             except Exception as error:
                 log.error("modes not settled: %s", type(error).__name__)
@@ -81,11 +81,6 @@ def process() -> Process:
     if loop not in _processes:
         _processes[loop] = Process()
     return _processes[loop]
-
-
-def is_ending() -> bool:
-    """Whether this process takes nothing new any more."""
-    return any(here.ending for here in list(_processes.values()))
 
 
 def ring_from_thread(key: str) -> None:

@@ -14,11 +14,11 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from agent.chat.hub import Hub
-from agent.chat.progress import Live
+from agent.chat.progress import RunProgress
 from agent.conversation import runs
 from agent.conversation.events import ConversationGone
 from agent.models import Run
-from agent.threads import in_database, when_free
+from agent.threads import run_db
 from pharmacy_site.lib.errors import trace_of
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ WRITE_SECONDS: Final = 0.3  # progress is written at most this often; a quicker 
 BEAT_SECONDS: Final = 5.0
 GIVE_BACK_SECONDS: Final = 5.0  # an ending process waits no longer for its database: leases end by themselves
 
-Answer = Callable[[Run, Live], Awaitable[None]]
+Answer = Callable[[Run, RunProgress], Awaitable[None]]
 
 
 class Runner:
@@ -37,7 +37,7 @@ class Runner:
         self._tasks: dict[UUID, asyncio.Task[None]] = {}  # by conversation
         self._again: set[UUID] = set()
         self._current: dict[UUID, asyncio.Task[None]] = {}  # by run
-        self._live: dict[UUID, Live] = {}  # by conversation
+        self._live: dict[UUID, RunProgress] = {}  # by conversation
         self._ending = False
         self._sweeping = asyncio.create_task(self._sweep())
 
@@ -49,7 +49,7 @@ class Runner:
         if conversation_id not in self._tasks:
             self._tasks[conversation_id] = asyncio.create_task(self._work(conversation_id))
 
-    def live(self, conversation_id: UUID) -> Live | None:
+    def live(self, conversation_id: UUID) -> RunProgress | None:
         """The run of a conversation that is at work here."""
         return self._live.get(conversation_id)
 
@@ -73,7 +73,7 @@ class Runner:
         try:
             while conversation_id in self._again and not self._ending:
                 self._again.discard(conversation_id)
-                while run := await when_free(self._claim)(conversation_id):
+                while run := await run_db(self._claim)(conversation_id):
                     await self._one(run)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
@@ -87,7 +87,7 @@ class Runner:
         return None if self._ending else runs.run_claim(conversation_id)
 
     async def _one(self, run: Run) -> None:
-        live = Live(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
+        live = RunProgress(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
         self._live[run.conversation_id] = live
         task = self._current[run.pk] = asyncio.create_task(self._attempt(run, live))
         keeper = asyncio.create_task(self._keep(run, live, task))
@@ -98,9 +98,9 @@ class Runner:
             del self._current[run.pk]
             del self._live[run.conversation_id]
         if task.cancelled() and self._ending:
-            await in_database(runs.run_release)(run)
+            await run_db(runs.run_release)(run)
 
-    async def _attempt(self, run: Run, live: Live) -> None:
+    async def _attempt(self, run: Run, live: RunProgress) -> None:
         try:
             async with asyncio.timeout(settings.CHAT_RUN_TIMEOUT):
                 live.begin()
@@ -111,12 +111,12 @@ class Runner:
             # The exception's text may hold what was said, so only its type and place are logged.
             log.error("run %s failed: %s at %s", run.pk, type(error).__name__, trace_of(error))
             try:
-                await in_database(runs.run_fail)(run, "internal")
+                await run_db(runs.run_fail)(run, "internal")
             except (DatabaseError, ConversationGone):
                 log.error("run %s stays open until its lease ends", run.pk)
             self._hub.ring(live.key)
 
-    async def _keep(self, run: Run, live: Live, task: asyncio.Task[None]) -> None:
+    async def _keep(self, run: Run, live: RunProgress, task: asyncio.Task[None]) -> None:
         """The heartbeat of a run; ends it when it is no longer this process's."""
         waited = 0.0
         while True:
@@ -127,7 +127,7 @@ class Runner:
             waited = 0.0
             try:
                 changed, live.changed = live.changed, False
-                kept = await in_database(runs.run_keep)(run, live.progress() if changed else None)
+                kept = await run_db(runs.run_keep)(run, live.progress() if changed else None)
             except Exception as error:
                 live.changed = True
                 log.error("run %s: no heartbeat: %s", run.pk, type(error).__name__)
@@ -140,7 +140,7 @@ class Runner:
         """Takes up runs that wait for a process: at once when this one begins, then every few seconds."""
         while True:
             try:
-                for conversation_id in await when_free(runs.runs_abandoned)():
+                for conversation_id in await run_db(runs.runs_abandoned)():
                     self.wake(conversation_id)
             except Exception as error:  # whatever it is, the next look must come
                 log.error("sweep failed: %s at %s", type(error).__name__, trace_of(error))

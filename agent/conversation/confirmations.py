@@ -15,13 +15,14 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from agent.answers.render import Language, label, measure, say
+from agent.answers.render import label, measure, say
 from agent.conversation import events
-from agent.conversation.runs import address_key
+from agent.conversation.accept import address_key
 from agent.models import Confirmation, Run
-from agent.tools.facts import both
 from agent.turn.context import verified_patient
+from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.text import Language, as_language
 from prescriptions import selectors
 from prescriptions.audit import Access, audit_record
 from prescriptions.errors import PrescriptionNotFound
@@ -48,7 +49,7 @@ def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
         prescription = selectors.prescription_get_for(patient, prescription_id, access=access)
     except PrescriptionNotFound:
         return {}
-    language: Language = "he" if run.conversation.language == "he" else "en"
+    language = as_language(run.conversation.language)
     # A customer who has changed their mind is asked one question, not two.
     earlier = Confirmation.objects.filter(conversation=conversation, state=Confirmation.State.OPEN)
     earlier.exclude(run=run).update(state=Confirmation.State.NO)
@@ -73,7 +74,7 @@ def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
 
 def _summary(prescription: Prescription, language: Language) -> dict[str, Any]:
     medication = prescription.medication
-    name = both(medication, "name")[1 if language == "he" else 0]
+    name = named(medication, language)
     return {
         "title": say("confirm_refill", language),
         "rows": [

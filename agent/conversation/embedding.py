@@ -6,22 +6,21 @@ identified; a ticket of the other kind moves the conversation out of the frame, 
 
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from agent.chat import protocol
-from agent.chat.admission import minute_admits
 from agent.conversation import events
+from agent.conversation.accept import RateLimited, address_key
 from agent.conversation.events import secret_hash
-from agent.conversation.runs import RateLimited, address_key
 from agent.models import ChatSite, Conversation, Run, Ticket
+from pharmacy_site.lib.counters import minute_admits
 from pharmacy_site.lib.errors import PharmacyError
 
 TICKET_SECONDS: Final = 30
@@ -178,25 +177,31 @@ def handover_take(ticket: str, address: str) -> Entrance:
 
 
 # -- The door -----------------------------------------------------------------------------------------------
-def entrance(frame: Mapping[str, Any], address: str, *, language: str) -> Entrance:
-    """The conversation that a hello opens: a new one, one that goes on, or one that leaves its frame by a ticket.
+def entrance(
+    *,
+    address: str,
+    language: str,
+    site: str | None = None,
+    ticket: str | None = None,
+    secret: str | None = None,
+) -> Entrance:
+    """Return the conversation that a hello opens: a new one, one that goes on, or one that leaves its frame by a ticket.
 
-    Raises TicketRefused, TicketExpired, ConversationGone and BadFrame.
+    `site` is the public id of the site whose frame it is, `secret` that of a conversation to go on with. Raises
+    TicketRefused, TicketExpired and ConversationGone.
     """
-    public_id, ticket = protocol.short(frame, "site"), protocol.short(frame, "ticket")
-    if ticket and not public_id:
+    if ticket and not site:
         return handover_take(ticket, address)
-    site = site_admit(public_id, ticket or "", address) if public_id else None
-    known = protocol.short(frame, "conversation")
-    if known is None:
-        begun, secret = events.conversation_begin(language=language, site=site)
-        return Entrance(begun, secret, begun.identity_elsewhere)
-    found = events.conversation_find(known)
+    framed_by = site_admit(site, ticket or "", address) if site else None
+    if secret is None:
+        begun, new_secret = events.conversation_begin(language=language, site=framed_by)
+        return Entrance(begun, new_secret, begun.identity_elsewhere)
+    found = events.conversation_find(secret)
     if found is None:
         raise events.ConversationGone
-    if not may_resume(found, site):
+    if not may_resume(found, framed_by):
         raise TicketRefused
-    return Entrance(found, known, found.identity_elsewhere)
+    return Entrance(found, secret, found.identity_elsewhere)
 
 
 def tickets_purge() -> int:
@@ -205,7 +210,7 @@ def tickets_purge() -> int:
 
 
 def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversation | None = None) -> str:
-    if not minute_admits("tickets", address):
+    if not minute_admits(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
         raise TicketsLimited(60)
     ticket = secrets.token_urlsafe(32)
     Ticket.objects.create(

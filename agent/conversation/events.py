@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils import timezone
 
-from agent.answers.render import Language, say
+from agent.answers.render import say
 from agent.models import ChatSite, Conversation, Event, Run
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.rows import (
@@ -25,6 +25,7 @@ from pharmacy_site.lib.rows import (
     rows_insert,
     stored,
 )
+from pharmacy_site.lib.text import as_language
 from prescriptions.models import Patient
 
 
@@ -254,7 +255,7 @@ def veiled(told: dict[str, Any]) -> dict[str, Any]:
         return told | {"summary": told["summary"] | {"rows": []}}
     if told["type"] != "message.completed":
         return told
-    language: Language = "he" if told["lang"] == "he" else "en"
+    language = as_language(told["lang"])
     text = say("veiled" if told["role"] == "assistant" else "veiled_words", language)
     hidden = {"text": text, "cards": [], "suggestions": [], "tools": []}
     return told | {key: value for key, value in hidden.items() if key in told}

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import F, Sum
 from django.utils import timezone
 
-from agent.inference.base import Account, ModelUnavailable
+from agent.inference.base import ModelUnavailable, Usage
 from agent.models import Run
 from pharmacy_site.lib.rows import Question, stored
 
@@ -70,22 +70,22 @@ class Day:
 day = Day()
 
 
-def spent(account: Account) -> dict[str, Any]:
+def spent(usage: Usage) -> dict[str, Any]:
     """What an attempt took, by its run's fields; numbers add up over attempts. Cost is 0 while no prices are configured."""
-    cost = account.tokens_in * settings.OPENAI_PRICE_IN + account.tokens_out * settings.OPENAI_PRICE_OUT
+    cost = usage.tokens_in * settings.OPENAI_PRICE_IN + usage.tokens_out * settings.OPENAI_PRICE_OUT
     return {
-        "prompt": account.prompt,
-        "fallback": account.fallback,
-        "tokens_in": account.tokens_in,
-        "tokens_out": account.tokens_out,
+        "prompt": usage.prompt,
+        "fallback": usage.fallback,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
         "cost": cost / Decimal(1_000_000),
     }
 
 
-def run_spent(run: Run, account: Account) -> None:
+def run_spent(run: Run, usage: Usage) -> None:
     """Counts what a run took that came to no answer of its own."""
-    if account.tokens_in:
-        took = spent(account)
+    if usage.tokens_in:
+        took = spent(usage)
         took |= {name: F(name) + took[name] for name in ("tokens_in", "tokens_out", "cost")}
         Run.objects.filter(pk=run.pk).update(**took)
 

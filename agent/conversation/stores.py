@@ -1,73 +1,87 @@
-"""Facts of stores for answers about branches: hours of the week, phone, address."""
+"""Facts of stores as JSON: names, phone, hours, distance. The actions answer with them, and so do the tools (as evidence)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
-from agent.tools.facts import both
+from agent.evidence import OpeningFacts, StoreLabel
+from pharmacy_site.lib.bilingual import both, labels
 from stores.geo import Point, distance_km
 from stores.models import Store
-from stores.selectors import hours_of_week, opening_state
+from stores.selectors import OpeningState, hours_of_week, opening_state
 
-_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MOST_BRANCHES: Final = 50
+_WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def branches_all() -> list[Store]:
-    """Every branch, in the order of their numbers, at most fifty."""
-    return list(Store.objects.filter(is_active=True, kind=Store.Kind.BRANCH).order_by("pk")[:50])
+    """Return every branch, in the order of their numbers, at most fifty."""
+    return list(Store.objects.filter(is_active=True, kind=Store.Kind.BRANCH).order_by("pk")[:MOST_BRANCHES])
 
 
-def store_described(store: Store) -> dict[str, Any]:
-    """A store's facts as JSON."""
-    now = timezone.now()
-    state = opening_state(store, now)
-    name, address = both(store, "name"), both(store, "address")
-    week: dict[str, list[list[str]]] | None = None
-    days = hours_of_week(store)
-    if any(day.hours for day in days):
-        week = {
-            _WEEK[day.weekday]: [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in day.hours]
-            for day in days
-        }
+def store_facts(store: Store) -> StoreLabel:
+    """Return what every mention of a store says: its number, name, kind and phone."""
+    english, hebrew = both(store, "name")
     return {
         "store_id": store.pk,
-        "label_en": name[0],
-        "label_he": name[1],
-        "address_en": address[0],
-        "address_he": address[1],
+        "label_en": english,
+        "label_he": hebrew,
         "kind": store.kind,
         "phone": store.phone_shown,
-        "open_now": state.is_open,
-        "closes_at": timezone.localtime(state.closes_at).isoformat() if state.closes_at else None,
-        "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
-        "week": week,
     }
+
+
+def opening_facts(state: OpeningState) -> OpeningFacts:
+    """Return whether a store is open, until when, and its hours of today."""
+    return {
+        "open_now": state.is_open,
+        "closes_at": state.closes_at.isoformat() if state.closes_at else None,
+        "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
+    }
+
+
+def stores_described(stores: Sequence[Store]) -> list[dict[str, Any]]:
+    """Return the facts of stores for answers about branches, with address and the hours of the week; two queries."""
+    now = timezone.now()
+    prefetch_related_objects(list(stores), "hours", "exceptions")
+    return [
+        {
+            **store_facts(store),
+            **labels(store, "address", key="address"),
+            **opening_facts(opening_state(store, now)),
+            "week": _week(store),
+        }
+        for store in stores
+    ]
 
 
 def by_distance(stores: Sequence[Store], origin: Point) -> list[dict[str, Any]]:
-    """The facts of stores with their kilometres from a point, nearest first, ties and those without a place by number."""
-    away = {
-        store.pk: distance_km(origin, Point(store.lat, store.lng))
-        for store in stores
-        if store.lat is not None and store.lng is not None
-    }
+    """Return the facts of stores with their kilometres from a point, nearest first, those without a place last."""
+    away = {store.pk: distance_km(origin, store.point) for store in stores if store.point}
     ordered = sorted(stores, key=lambda store: (store.pk not in away, away.get(store.pk, 0.0), store.pk))
     return [
-        {**store_described(store), "km": round(away[store.pk], 1) if store.pk in away else None}
-        for store in ordered
+        {**facts, "km": round(away[store.pk], 1) if store.pk in away else None}
+        for store, facts in zip(ordered, stores_described(ordered), strict=True)
     ]
 
 
 def store_nearest(origin: Point) -> dict[str, Any] | None:
-    """The nearest branch to a point, with kilometres."""
-    stores = [store for store in branches_all() if store.lat is not None and store.lng is not None]
-    if not stores:
+    """Return the name of the branch nearest to a point and its kilometres."""
+    away = [(distance_km(origin, store.point), store) for store in branches_all() if store.point]
+    if not away:
         return None
+    km, store = min(away, key=lambda found: found[0])
+    return {**labels(store), "km": round(km, 1)}
 
-    def away(store: Store) -> float:
-        return distance_km(origin, Point(float(store.lat or 0), float(store.lng or 0)))
 
-    nearest = min(stores, key=away)
-    name = both(nearest, "name")
-    return {"label_en": name[0], "label_he": name[1], "km": round(away(nearest), 1)}
+def _week(store: Store) -> dict[str, list[list[str]]] | None:
+    """Return the hours of an ordinary week by day, None for a store without any."""
+    days = hours_of_week(store)
+    if not any(day.hours for day in days):
+        return None
+    return {
+        _WEEK[day.weekday]: [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in day.hours]
+        for day in days
+    }

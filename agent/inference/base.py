@@ -1,20 +1,24 @@
-"""What the loop asks of a model: look at the turn so far, then name the next steps or word the answer.
+"""The interface of a model: it opens a session for a turn, and the session names steps until it has an answer.
 
-The offline model is one implementation. A model holds no authority: it never sees a code, and what it puts into
-a call about a patient is compared with the server's record of the conversation.
+The offline model and the language model both implement it. A model has no authority: it never sees a code, and what it
+puts into a call about a patient is compared with the server's record of the conversation.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
-Language = Literal["en", "he"]
+from agent.evidence import Evidence
+from agent.state import ConversationState
+from pharmacy_site.lib.text import Language
+from stores.geo import Point
 
 
 @dataclass(frozen=True)
 class Step:
-    """A tool call, or one of the server's own actions (`identity.code`, `handoff.open`), asked for by a model."""
+    """A tool call, or an action of the server (`identity.code`, `handoff.open`), that a model asks for."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
@@ -22,74 +26,78 @@ class Step:
 
 @dataclass(frozen=True)
 class StepResult:
-    """What came of a step: for tools `result` is exactly the contract's output, `evidence` the facts beside it."""
+    """What a step returned: for tools `result` is exactly the contract's output, `evidence` the facts beside it."""
 
     step: Step
-    ok: bool
-    result: Mapping[str, Any]
+    ok: bool = False
+    result: Mapping[str, Any] = field(default_factory=dict)
     code: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass
-class Account:
-    """What one turn took: the model that worded its answer, its rules' version, tokens, why it fell back."""
+class Usage:
+    """What one turn used: tokens, the model that worded the answer, the version of its rules, why it fell back."""
 
-    model: str = ""
-    prompt: str = ""
     tokens_in: int = 0
     tokens_out: int = 0
+    model: str = ""
+    prompt: str = ""
     fallback: str = ""
-    personal: bool = False  # the model saw a patient's data, so its words may hold some
+    personal: bool = False
+    """Whether the model was sent a patient's data, so that its words may hold some."""
+
+    def add(self, other: "Usage") -> None:
+        """Add the tokens of another request."""
+        self.tokens_in += other.tokens_in
+        self.tokens_out += other.tokens_out
 
 
 @dataclass(frozen=True)
 class Turn:
-    """All that a model knows when it is asked for the next step.
+    """All that a model knows of a turn when it begins.
 
-    `text` is the message with secrets masked and without the parts that policy refused (`refused` tells which rule).
-    `state` is what the conversation is about so far; `identifier` is set while the customer's identity is proven, and
-    `personal` holds that patient's values by kind, which leave the house only as placeholders. `earlier` tells what the
-    messages of the last turns hold, oldest first, and `tokens_spent` what the conversation has cost so far.
+    `text` is the message with its secrets masked; `refused` names the rule by which policy refuses it. `state` is what the
+    conversation has been about. `identifier` is set while the customer's identity is proven, and `personal` holds that
+    patient's values by kind, which a language model only gets as placeholders. `earlier` returns the last messages, oldest
+    first; `tokens_spent` counts what the conversation has used before.
     """
 
     text: str
     language: Language
-    state: Mapping[str, Any]
+    state: ConversationState
     now: datetime
-    results: Sequence[StepResult] = ()
     refused: str = ""
     identifier: str | None = None
     identity_policy: str = "otp"
-    identity_elsewhere: bool = (
-        False  # nobody is identified in this frame: the chat goes on in our own window first
-    )
+    identity_elsewhere: bool = False
+    """Whether the chat is in a frame of another site, where nobody can identify: they go on in our own window."""
     challenge_open: bool = False
     code: Mapping[str, Any] = field(default_factory=dict)
-    location: tuple[float, float] | None = None
+    location: Point | None = None
     resumed: bool = False
-    asked_by_another: bool = False  # than is proven now: it is not answered
+    asked_by_another: bool = False
+    """Whether the message was written by another patient than the one who is proven now: it is not answered."""
     patient_id: str | None = None
     conversation_language: Language = "en"
     earlier: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     tokens_spent: int = 0
     personal: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    account: Account = field(default_factory=Account, compare=False)
-    memo: dict[str, Any] = field(default_factory=dict, compare=False)  # a model's own notes within one turn
 
 
 @dataclass(frozen=True)
 class Reply:
     """A worded answer. `quoted` are leaflet texts that it cites verbatim; `state` replaces the conversation's.
 
-    `fixed` marks the server's own settled sentences (emergencies, codes); no model's answer is. `free` marks an answer
-    that a language model worded. `phones` are numbers to call now.
+    `fixed` marks the server's own sentences (emergencies, codes), which are not checked again. `free` marks an answer that a
+    language model worded. `phones` are numbers to call now.
     """
 
     text: str
     language: Language
-    state: Mapping[str, Any]
-    cards: Sequence[Mapping[str, Any]] = ()
+    state: ConversationState
+    cards: Sequence[Mapping[str, object]] = ()
+    """See `agent.answers.cards`."""
     suggestions: Sequence[str] = ()
     quoted: Sequence[str] = ()
     fixed: bool = False
@@ -106,7 +114,7 @@ class ModelUnavailable(Exception):
 
 
 class Withheld(Exception):
-    """What a model said may not be shown; `problems` names the rules it broke, never its words."""
+    """What a model said may not be shown; `problems` names the rules that it broke, never its words."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__(",".join(problems))
@@ -114,30 +122,51 @@ class Withheld(Exception):
 
 
 class Speech(Protocol):
-    """Where a model's words go as they come: a customer sees a sentence only once it has been checked."""
+    """Takes a model's words while they are generated: a customer sees a sentence only once it has been checked."""
+
+    verdict_forbidden: bool
+    """Whether the question is about health, so that no plain yes or no may answer it."""
 
     async def hear(self, piece: str, language: Language) -> None:
-        """Takes the next piece of the answer, which is to be in this language. Raises Withheld."""
+        """Take the next piece of the answer, which is to be in this language. Raises Withheld."""
         ...
 
     async def end(self, language: Language) -> None:
-        """The answer is whole; what was still held is looked at, and its language. Raises Withheld."""
+        """Check what is left when the answer is complete, and its language. Raises Withheld."""
         ...
 
     def restart(self) -> None:
-        """Takes back what was said in this turn."""
+        """Take back what was shown of this turn's answer."""
         ...
 
 
+@dataclass
+class Session(ABC):
+    """A model at work on one turn. What it remembers within the turn are attributes of its subclass."""
+
+    turn: Turn
+    """Replaced when an action of this turn has changed who is identified."""
+    usage: Usage = field(default_factory=Usage, init=False)
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self.turn.language
+
+    @abstractmethod
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Return the next steps to run, or the answer.
+
+        `results` are those of the steps that it named last, none at first. A session may stream its answer into `speech`;
+        the reply's text is what counts. Raises ModelUnavailable and Withheld.
+        """
+
+
 class Model(Protocol):
-    """One interchangeable mind of the loop."""
+    """Something that can answer turns."""
 
     name: str
 
-    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        """The next steps to run, or the answer. Called again with their results until it answers.
-
-        A model may let its answer be heard while it comes; the reply's text is what counts. Raises ModelUnavailable and
-        Withheld.
-        """
+    async def open(self, turn: Turn) -> Session:
+        """Begin a turn. Raises ModelUnavailable."""
         ...

@@ -18,7 +18,7 @@ from typing import Any, Final, Self
 import httpx2
 import openai
 
-from agent.inference.base import ModelUnavailable, Withheld
+from agent.inference.base import ModelUnavailable, Usage, Withheld
 from agent.inference.tracing import chat_span
 from pharmacy_site.lib.breaker import Breaker
 
@@ -34,19 +34,6 @@ _LONGEST_LINE: Final = 20 * MOST_CHARACTERS  # bytes: each character may come as
 _REST_WAIT: Final = 0.1  # seconds for what a server sends after its answer
 _MISSHAPEN: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 _JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
-
-
-@dataclass
-class Usage:
-    """Tokens in and out; of several requests, their sums."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-
-    def add(self, other: "Usage") -> None:
-        """Adds another request's."""
-        self.tokens_in += other.tokens_in
-        self.tokens_out += other.tokens_out
 
 
 @dataclass(frozen=True)

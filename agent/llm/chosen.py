@@ -13,7 +13,7 @@ from agent.inference.base import Model
 from agent.inference.openai import ChatCompletions, Server
 from agent.llm.dialogue import LanguageModel
 from agent.llm.fallback import FirstAvailable
-from agent.llm.offline import OfflineModel
+from agent.llm.offline.session import OfflineModel
 from pharmacy_site.lib.breaker import Breaker
 
 _FAILURES, _LEFT_ALONE = 5, 30.0
@@ -40,7 +40,7 @@ def configured() -> Model:
         breaker=breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
         first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,
     )
-    return FirstAvailable(LanguageModel(completions, settings.OPENAI_TIMEOUT), OfflineModel())
+    return FirstAvailable(LanguageModel(completions, settings.OPENAI_TIMEOUT))
 
 
 @lru_cache(maxsize=8)

@@ -1,8 +1,7 @@
-"""A language model as a model of the loop: what it is told, and what its answer means."""
+"""A dialogue with a language model within one turn: what it is sent, and what its answer means."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
@@ -10,28 +9,25 @@ from typing import Any, Final
 from django.conf import settings
 
 from agent.conversation import spending
-from agent.inference.base import Language, ModelUnavailable, Reply, Speech, Step, Turn, Withheld
-from agent.inference.openai import Call, ChatCompletions, Usage
+from agent.inference.base import (
+    ModelUnavailable,
+    Reply,
+    Speech,
+    Step,
+    StepResult,
+    Turn,
+    Usage,
+    Withheld,
+)
+from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
 from agent.llm.functions import Procedure, functions_told, procedure_of, steps_of, with_identifiers
 from agent.safety.privacy.placeholders import Placeholders
-from agent.threads import in_database
-from pharmacy_site.lib.text import is_invisible
+from agent.threads import run_db
+from pharmacy_site.lib.text import Language, is_invisible
 
 _LONGEST_PLACEHOLDER: Final = 24
 _EMPHASIS: Final = str.maketrans("", "", "*`")
-
-
-@dataclass
-class _Dialogue:
-    """One turn's exchange with the model."""
-
-    hidden: Placeholders
-    language: Language
-    messages: list[prompt.Message]
-    asked: list[Call] = field(default_factory=list)  # whose results have not been told yet
-    heard: int = 0  # results that the model knows
-    until: float = 0.0  # the event loop's time by which the turn must have its answer
 
 
 class LanguageModel:
@@ -41,52 +37,99 @@ class LanguageModel:
         self._completions, self._seconds = completions, seconds
         self.name = completions.model
 
-    async def next(
-        self, turn: Turn, speech: Speech, language: Language
-    ) -> Sequence[Step] | Reply | Procedure:
-        """Steps, an answer that was heard whole, or a procedure of ours. Raises ModelUnavailable and Withheld."""
-        dialogue: _Dialogue | None = turn.memo.get("dialogue")
-        if dialogue is None:
-            dialogue = turn.memo["dialogue"] = await _opened(turn, language)
-            dialogue.until = asyncio.get_running_loop().time() + self._seconds
-            turn.account.prompt = prompt.version()
-        _tell_results(dialogue, turn)
-        text = _Text(dialogue.hidden, partial(speech.hear, language=dialogue.language))
-        usage = Usage()
-        try:
-            completion = await self._completions.complete(
-                dialogue.messages, functions_told(turn), usage, text.hear, dialogue.until
-            )
-        finally:
-            turn.account.tokens_in += usage.tokens_in
-            turn.account.tokens_out += usage.tokens_out
+    def open(self, turn: Turn, language: Language, usage: Usage) -> "LanguageSession":
+        """Begin a turn that is to be answered in this language; what it uses is added to `usage`."""
+        return LanguageSession(self._completions, self._seconds, turn, language, usage)
+
+
+class LanguageSession:
+    """One turn's dialogue with a language model. The model is first asked, and its budget checked, by `next`."""
+
+    def __init__(
+        self, completions: ChatCompletions, seconds: float, turn: Turn, language: Language, usage: Usage
+    ) -> None:
+        self.name = completions.model
+        self._completions, self._seconds = completions, seconds
+        self._turn, self._language, self._usage = turn, language, usage
+        self._hidden = Placeholders(turn.personal)
+        self._messages: list[prompt.Message] = []
+        self._open_calls: Sequence[Call] = ()  # of which the model has not been sent the results
+        self._sent_results = 0
+        self._deadline = 0.0  # in the event loop's time
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply | Procedure:
+        """Return steps, an answer that was spoken to its end, or a procedure of ours.
+
+        `results` are those that the model has not been sent. Raises ModelUnavailable and Withheld.
+        """
+        if not self._messages:
+            await self._begin()
+        self._send(results)
+        text = _Text(self._hidden, partial(speech.hear, language=self._language))
+        completion = await self._completions.complete(
+            self._messages, functions_told(self._turn), self._usage, text.hear, self._deadline
+        )
         if completion.calls:
             speech.restart()
             if procedure := procedure_of(completion.calls):
                 return procedure
-            if len(turn.results) + len(completion.calls) > settings.CHAT_STEPS:
+            if self._sent_results + len(completion.calls) > settings.CHAT_STEPS:
                 raise ModelUnavailable("too_many_calls")
             steps = steps_of(completion.calls)
-            _keep_calls(dialogue, completion.text, completion.calls)
-            return [with_identifiers(step, dialogue.hidden) for step in steps]
+            self._append_calls(completion.text, completion.calls)
+            return [with_identifiers(step, self._hidden) for step in steps]
         if completion.is_cut:
             raise Withheld(["length"])
         await text.end()
-        await speech.end(dialogue.language)
+        await speech.end(self._language)
         if not text.whole.strip():
             raise ModelUnavailable("empty")
-        return Reply(text.whole.strip(), dialogue.language, turn.state, free=True)
+        return Reply(text.whole.strip(), self._language, self._turn.state, free=True)
 
-    def correct(self, turn: Turn, problems: Sequence[str]) -> None:
-        """Tells the model what its answer broke, before it is asked again."""
-        dialogue: _Dialogue = turn.memo["dialogue"]
-        dialogue.messages.append(
-            {"role": "system", "content": prompt.correction(problems, dialogue.language)}
+    def correct(self, problems: Sequence[str]) -> None:
+        """Tell the model which rules its answer broke, before it is asked again."""
+        self._messages.append({"role": "system", "content": prompt.correction(problems, self._language)})
+
+    async def _begin(self) -> None:
+        """Write the first messages, if the budget allows it. Raises ModelUnavailable."""
+        if spending.day.is_old:
+            await run_db(spending.day.read)()
+        spending.budget_check(self._turn.tokens_spent)
+        earlier = self._turn.earlier()
+        self._usage.prompt = prompt.version()
+        self._usage.personal = bool(self._turn.identifier) and any(
+            payload.get("personal") for payload in earlier
         )
+        self._deadline = asyncio.get_running_loop().time() + self._seconds
+        self._messages = prompt.messages_of(self._turn, earlier, self._hidden, self._language)
+
+    def _send(self, results: Sequence[StepResult]) -> None:
+        """Add these results to the messages: each to its call, or as looked up by us."""
+        for call, result in zip_longest(self._open_calls, results):
+            content = prompt.result_told(result, self._hidden, self._language)
+            if call:
+                self._messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
+            else:
+                called = f"The system has already called {result.step.name}: {content}"
+                self._messages.append({"role": "system", "content": called})
+        self._open_calls = ()
+        self._sent_results += len(results)
+
+    def _append_calls(self, text: str, calls: Sequence[Call]) -> None:
+        written: list[dict[str, Any]] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": prompt.as_json(call.arguments)},
+            }
+            for call in calls
+        ]
+        self._messages.append({"role": "assistant", "content": text or None, "tool_calls": written})
+        self._open_calls = calls
 
 
 class _Text:
-    """The text as it comes: placeholders put back, also those that come in pieces; no emphasis marks."""
+    """Passes a text on while it is generated: placeholders put back, also split ones; no emphasis marks."""
 
     def __init__(self, hidden: Placeholders, hear: Callable[[str], Awaitable[None]]) -> None:
         self._hidden, self._hear = hidden, hear
@@ -94,7 +137,7 @@ class _Text:
         self.whole = ""
 
     async def hear(self, piece: str) -> None:
-        """Takes a piece; what may be the beginning of a placeholder waits."""
+        """Take a piece; what may be the beginning of a placeholder waits."""
         self._held += "".join(char for char in piece if char in "\n " or not is_invisible(char))
         begun = self._held.rfind("[", max(0, len(self._held) - _LONGEST_PLACEHOLDER))
         if begun > 0 and self._held[begun - 1] == "[":
@@ -106,7 +149,7 @@ class _Text:
         await self._pass(ready)
 
     async def end(self) -> None:
-        """There is no more."""
+        """Pass on what still waits."""
         ready, self._held = self._held, ""
         await self._pass(ready)
 
@@ -115,40 +158,3 @@ class _Text:
             shown = str(self._hidden.restore(ready.translate(_EMPHASIS)))
             self.whole += shown
             await self._hear(shown)
-
-
-async def _opened(turn: Turn, language: Language) -> _Dialogue:
-    """The beginning of a turn's exchange, within the budget. Raises ModelUnavailable."""
-    if spending.day.is_old:
-        await in_database(spending.day.read)()
-    spending.budget_check(turn.tokens_spent)
-    said_before = turn.earlier()
-    turn.account.personal = bool(turn.identifier) and any(payload.get("personal") for payload in said_before)
-    hidden = Placeholders(turn.personal)
-    return _Dialogue(hidden, language, prompt.messages_of(turn, said_before, hidden, language))
-
-
-def _tell_results(dialogue: _Dialogue, turn: Turn) -> None:
-    """Adds the results that came since the model was last asked: each to its call, or as looked up by us."""
-    for call, result in zip_longest(dialogue.asked, turn.results[dialogue.heard :]):
-        content = prompt.result_told(result, dialogue.hidden, dialogue.language)
-        if call:
-            dialogue.messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
-        else:
-            told = f"The system has already called {result.step.name}: {content}"
-            dialogue.messages.append({"role": "system", "content": told})
-    dialogue.asked = []
-    dialogue.heard = len(turn.results)
-
-
-def _keep_calls(dialogue: _Dialogue, text: str, calls: Sequence[Call]) -> None:
-    told: list[dict[str, Any]] = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": prompt.as_json(call.arguments)},
-        }
-        for call in calls
-    ]
-    dialogue.messages.append({"role": "assistant", "content": text or None, "tool_calls": told})
-    dialogue.asked = list(calls)

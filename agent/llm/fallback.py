@@ -10,126 +10,176 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agent.answers.render import say
-from agent.inference.base import ModelUnavailable, Reply, Speech, Step, Turn, Withheld
+from agent.inference.base import (
+    ModelUnavailable,
+    Reply,
+    Session,
+    Speech,
+    Step,
+    StepResult,
+    Turn,
+    Withheld,
+)
 from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
-from agent.llm.offline import OfflineModel, Understood, understand
 from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
-from agent.threads import in_database
-from agent.turn.answer_check import NO_VERDICT
+from agent.llm.offline.session import OfflineModel, OfflineSession
+from agent.llm.offline.understand import Understood, understand
+from agent.state import ConversationState
+from agent.threads import run_db
+from pharmacy_site.lib.text import Language
 
 log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
 _NO_VERDICT: Final = frozenset({"interaction", "section", "health"})
-
-
-@dataclass
-class _Way:
-    """How far a turn has come. `since` is the result behind which the offline model's own begin."""
-
-    offline: bool = False
-    since: int = 0
-    notice: bool = False
-    corrections: int = 0
+"""What nobody here answers by yes or no."""
 
 
 class FirstAvailable:
-    """Two models as one."""
+    """A language model with the offline model behind it, as one model."""
 
-    def __init__(self, first: LanguageModel, second: OfflineModel) -> None:
-        self._first, self._second = first, second
-        self.name = second.name
+    def __init__(self, first: LanguageModel) -> None:
+        self._first = first
+        self.name = OfflineModel.name
 
-    async def next(self, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        """The next steps, or the answer of whichever model can give one."""
-        way: _Way = turn.memo.setdefault("way", _Way())
-        work: Understood | None = turn.memo.get("understood")
-        if work is None:
-            work = turn.memo["understood"] = await in_database(understand)(turn)
-            way.offline = settled(work, turn)
-            turn.memo[NO_VERDICT] = any(frame.intent in _NO_VERDICT for frame in work.frames)
-            if not way.offline and (due := obligations.due(work)):
-                return due
-        if way.offline:
-            return await self._behind(way, turn, speech)
+    async def open(self, turn: Turn) -> Session:
+        """Read the message; what it settles is the offline model's, the rest the language model's."""
+        understood = await run_db(understand)(turn)
+        if settled(understood, turn):
+            return OfflineSession(turn, understood)
+        return FallbackSession(turn, understood, self._first)
+
+
+@dataclass
+class FallbackState:
+    """How far a turn has come: from when on the offline model answers, and how often the language model was corrected."""
+
+    offline: OfflineSession | None = None
+    is_announced: bool = False
+    """Whether the customer is told that the assistant works in basic mode."""
+    corrections: int = 0
+
+
+class FallbackSession(Session):
+    """A turn that the language model answers as long as it can."""
+
+    def __init__(self, turn: Turn, understood: Understood, first: LanguageModel) -> None:
+        super().__init__(turn)
+        self._understood = understood
+        self._first = first.open(turn, understood.renderer.language, self.usage)
+        self._due = obligations.due(understood)
+        self._results: list[StepResult] = []
+        self._state = FallbackState()
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self._understood.renderer.language
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Return the next steps, or the answer, of whichever model can give one."""
+        if self._state.offline:
+            return await self._next_offline(self._state.offline, results, speech)
+        self._results += results
+        if self._due:
+            due, self._due = self._due, []
+            return due
+        speech.verdict_forbidden = any(frame.intent in _NO_VERDICT for frame in self._understood.frames)
         while True:
             try:
-                said = await self._first.next(turn, speech, work.view.language)
-                if isinstance(said, Reply) and (
-                    _left_out(work, turn) or await in_database(obligations.names_unknown)(said.text, turn)
-                ):
+                answered = await self._first.next(results, speech)
+                if isinstance(answered, Reply) and await self._is_incomplete(answered):
                     raise Withheld(["no_tool"])
                 break
             except ModelUnavailable as error:
-                return await self._fall(way, turn, speech, error.reason, notice=True)
+                return await self._fall_back(speech, error.reason, announce=True)
             except Withheld as error:
                 log.warning("a model's answer was withheld: %s", ",".join(sorted(set(error.problems))))
                 speech.restart()
-                if way.corrections >= _CORRECTIONS:
-                    return await self._fall(way, turn, speech, "withheld", notice=False)
-                way.corrections += 1
-                self._first.correct(turn, error.problems)
-        turn.account.model = self._first.name
-        if isinstance(said, Procedure):
-            if obligations.due(work):  # two medicines in one message: our own plans say what they must
-                return await self._fall(way, turn, speech, "procedure", notice=False)
-            frame = await in_database(frame_of)(said)
-            turn.memo["understood"] = Understood(work.view, (frame,), work.message, [])
-            way.offline, way.since = True, len(turn.results)
-            return await self._behind(way, turn, speech)
-        return obligations.completed(work, turn, said) if isinstance(said, Reply) else said
+                if self._state.corrections >= _CORRECTIONS:
+                    return await self._fall_back(speech, "withheld")
+                self._state.corrections += 1
+                self._first.correct(error.problems)
+                results = ()
+        self.usage.model = self._first.name
+        if isinstance(answered, Procedure):
+            return await self._carry_out(answered, speech)
+        if isinstance(answered, Reply):
+            return obligations.completed(self._understood, self.turn, self._results, answered)
+        return answered
 
-    async def _fall(
-        self, way: _Way, turn: Turn, speech: Speech, reason: str, *, notice: bool
+    async def _is_incomplete(self, reply: Reply) -> bool:
+        """Return whether an answer leaves out a question, or names a medicine, that was not looked up."""
+        return _left_out(self._understood, self._results) or await run_db(obligations.names_unknown)(
+            reply.text, self.turn, self._results
+        )
+
+    async def _carry_out(self, procedure: Procedure, speech: Speech) -> Sequence[Step] | Reply:
+        """Let the offline model do what the language model may only ask for."""
+        if obligations.due(
+            self._understood
+        ):  # two medicines in one message: our own plans say what they must
+            return await self._fall_back(speech, "procedure")
+        frame = await run_db(frame_of)(procedure)
+        self._state.offline = OfflineSession(self.turn, replace(self._understood, frames=(frame,), parts=()))
+        return await self._next_offline(self._state.offline, (), speech)
+
+    async def _fall_back(
+        self, speech: Speech, reason: str, *, announce: bool = False
     ) -> Sequence[Step] | Reply:
         """From here on the offline model answers this turn, from its beginning."""
         speech.restart()
-        turn.account.fallback = reason
-        way.offline, way.since = True, len(turn.results)
-        way.notice = notice
-        return await self._behind(way, turn, speech)
+        self.usage.fallback = reason
+        self._state.is_announced = announce
+        self._state.offline = OfflineSession(self.turn, self._understood)
+        return await self._next_offline(self._state.offline, (), speech)
 
-    async def _behind(self, way: _Way, turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        said = await self._second.next(replace(turn, results=turn.results[way.since :]), speech)
-        if not isinstance(said, Reply) or not way.notice:
-            return said
-        state = {**said.state, "basic": True}
-        if turn.state.get("basic"):
-            return replace(said, state=state)
-        return replace(said, state=state, text=f"{say('basic_mode', said.language)}\n\n{said.text}")
+    async def _next_offline(
+        self, offline: OfflineSession, results: Sequence[StepResult], speech: Speech
+    ) -> Sequence[Step] | Reply:
+        offline.turn = self.turn
+        answered = await offline.next(results, speech)
+        if not isinstance(answered, Reply) or not self._state.is_announced:
+            return answered
+        state: ConversationState = {**answered.state, "basic": True}
+        if self.turn.state.get("basic"):
+            return replace(answered, state=state)
+        text = f"{say('basic_mode', answered.language)}\n\n{answered.text}"
+        return replace(answered, state=state, text=text)
 
 
-def settled(work: Understood, turn: Turn) -> bool:
-    """Whether no language model is asked: the words settle it, or the medicine is not certain."""
-    if turn.resumed or turn.code.get("outcome") or work.answers_question:
+def settled(understood: Understood, turn: Turn) -> bool:
+    """Return whether no language model is asked: the words settle it, or the medicine is not certain."""
+    if turn.resumed or turn.code.get("outcome") or understood.answers_question:
         return True
-    if any(frame.intent in SETTLED and frame.confidence >= SURE for frame in work.frames):
+    if any(frame.intent in SETTLED and frame.confidence >= SURE for frame in understood.frames):
         return True
     if any(
-        frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each") for frame in work.frames
+        frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each")
+        for frame in understood.frames
     ):
         return True
-    if any(_cannot_be_assessed(frame) for frame in work.frames):
+    if any(_cannot_be_assessed(frame) for frame in understood.frames):
         return True
-    named = [medicine for clause in work.message.clauses for medicine in clause.medicines]
+    named = [medicine for clause in understood.message.clauses for medicine in clause.medicines]
     return any(len(medicine.candidates) != 1 for medicine in named)
 
 
 def _cannot_be_assessed(frame: Frame) -> bool:
-    """Whether an interaction is asked about with a name that nothing of ours is called."""
+    """Return whether an interaction is asked about with a name that nothing of ours is called."""
     asked = (*frame.medicines, *frame.details.get("others", ()))
     return frame.intent == "interaction" and any("id" not in medicine for medicine in asked)
 
 
-def _left_out(work: Understood, turn: Turn) -> bool:
-    """Whether the message surely asks for what only a tool knows, and it was not looked up: of all or of one medicine."""
-    for frame in work.frames:
+def _left_out(understood: Understood, results: Sequence[StepResult]) -> bool:
+    """Return whether the message surely asks for what only a tool knows, and for a medicine of it no tool was called."""
+    for frame in understood.frames:
         if frame.intent not in NEEDS_TOOL or frame.confidence < SURE:
             continue
         # The check of two medicines together tells nothing else of them.
-        found = obligations.looked_up(turn.results, with_check=frame.intent == "interaction")
+        found = obligations.looked_up(results, with_check=frame.intent == "interaction")
         named = {one["id"] for one in frame.medicines if "id" in one and not frame.assumed}
-        if not turn.results or not named <= found:
+        if not results or not named <= found:
             return True
     return False

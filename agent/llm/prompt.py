@@ -14,6 +14,7 @@ from agent.inference.base import StepResult, Turn
 from agent.llm import prompts
 from agent.safety.disclosure import told_of
 from agent.safety.privacy.placeholders import Placeholders
+from pharmacy_site.lib.json_values import rebuilt, same
 from pharmacy_site.lib.text import words
 
 LONGEST_SAID: Final = 700  # characters; a longer earlier answer is told by what it was about
@@ -83,11 +84,9 @@ def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
         "now": f"{turn.now:%A %Y-%m-%d %H:%M}",
         "answer_language": _LANGUAGES[language],
         "customer_identified": bool(turn.identifier),
-        "medicines_talked_about": [
-            {key: one[key] for key in ("id", "en", "he") if key in one} for one in state.get("focus", ())
-        ],
+        "medicines_talked_about": [_picked(one, "id", "en", "he") for one in state.get("focus", ())],
         "products_listed_last": [
-            {"position": place, **{key: one[key] for key in ("id", "en", "he", "strength") if key in one}}
+            {"position": place, **_picked(one, "id", "en", "he", "strength")}
             for place, one in enumerate(state.get("shown", ()), 1)
         ],
         "place": (state.get("place") or {}).get("en"),
@@ -98,6 +97,10 @@ def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
     if turn.identity_elsewhere:
         known["prescriptions"] = "only in our own window; identify_customer shows the way"
     return json.dumps(hidden.hide_known(known), ensure_ascii=False)
+
+
+def _picked(one: Mapping[str, object], *keys: str) -> dict[str, object]:
+    return {key: one[key] for key in keys if key in one}
 
 
 def _summary(payload: Mapping[str, Any]) -> str:
@@ -121,20 +124,15 @@ def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
 
 def _in_language(value: Any, language: str) -> Any:
     """Facts that come in both languages, in one of them where it is there."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Mapping):
-        other = "_en" if language == "he" else "_he"
-        mine = "_he" if language == "he" else "_en"
-        return {
-            key: _in_language(item, language)
-            for key, item in value.items()
-            if not (key.endswith(other) and value.get(key.removesuffix(other) + mine))
-            and not (key == other[1:] and value.get(mine[1:]))
-        }
-    if isinstance(value, list | tuple):
-        return [_in_language(item, language) for item in value]
-    return value
+    mine, other = ("he", "en") if language == "he" else ("en", "he")
+
+    def entries(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        for key, item in facts.items():
+            is_doubled = key.endswith(f"_{other}") and facts.get(f"{key.removesuffix(other)}{mine}")
+            if not is_doubled and not (key == other and facts.get(mine)):
+                yield key, item
+
+    return rebuilt(value, same, entries)
 
 
 _CORRECTIONS: Final = {

@@ -7,17 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-_NUMBER_WORDS: Final = {
-    "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
-    "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17, "eighteen": 18,
-    "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
-    "ninety": 90, "hundred": 100,
-    "שתיים": 2, "שניים": 2, "שתי": 2, "שלוש": 3, "שלושה": 3, "שלושת": 3, "ארבע": 4, "ארבעה": 4, "חמש": 5, "חמישה": 5,
-    "שש": 6, "שישה": 6, "שבע": 7, "שבעה": 7, "שמונה": 8, "תשע": 9, "תשעה": 9, "עשר": 10, "עשרה": 10, "עשרים": 20,
-    "שלושים": 30, "ארבעים": 40, "חמישים": 50, "שישים": 60, "שבעים": 70, "שמונים": 80, "תשעים": 90, "מאה": 100,
-}  # fmt: skip
+from pharmacy_site.lib.json_values import walk
+from pharmacy_site.lib.vocabulary import NUMBER_WORDS
+
+_NUMBERS: Final = {
+    **{word: number for word, number in NUMBER_WORDS.items() if number > 1},
+    "שתי": 2,
+    "שלושת": 3,
+}
 _NUMBER_WORD: Final = re.compile(
-    rf"(?<!\w)(?=[{''.join(sorted({word[0] for word in _NUMBER_WORDS}))}])(?:{'|'.join(_NUMBER_WORDS)})(?!\w)",
+    rf"(?<!\w)(?=[{''.join(sorted({word[0] for word in _NUMBERS}))}])(?:{'|'.join(_NUMBERS)})(?!\w)",
     re.IGNORECASE,
 )
 _TWINS: Final = str.maketrans("ſı", "si", "\u0307")  # letters that match others when case is ignored
@@ -41,7 +40,6 @@ _NEEDED: Final = re.compile(
 )
 
 
-_PLAIN: Final = (str, int, float, type(None))
 _COUNTED: Final = {
     "stock": (
         re.compile(r"(\d+)\s*(?:packs?|packages?|units?|boxes|box|bottles?|left in stock|in stock|available|אריז\w*|יחיד\w*|קופס\w*)", re.I),
@@ -67,26 +65,22 @@ def counts_unproven(text: str, facts: object) -> bool:
     return False
 
 
-def _counted(value: object, keys: frozenset[str], *, inside: bool = False) -> set[int]:
+def _counted(facts: object, keys: frozenset[str]) -> set[int]:
     """The whole numbers under such keys, and the lengths of lists."""
-    found: set[int] = set()
-    if isinstance(value, int | str):
-        if inside and str(value).isdecimal():
-            found.add(int(value))
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            if (within := inside or key in keys) or not isinstance(item, _PLAIN):
-                found |= _counted(item, keys, inside=within)
-    elif isinstance(value, list | tuple):
-        found.add(len(value))
-        for item in value:
-            found |= _counted(item, keys, inside=inside)
+    inside = [inner for _, inner in walk(facts)]
+    found = {len(inner) for inner in inside if isinstance(inner, list | tuple)}
+    named = [
+        item for inner in inside if isinstance(inner, Mapping) for key, item in inner.items() if key in keys
+    ]
+    for _, leaf in walk(named):
+        if isinstance(leaf, int | str) and str(leaf).isdecimal():
+            found.add(int(leaf))
     return found
 
 
 def figures(text: str) -> str:
     """The text with the numbers that it spells as figures. "One" stays a word: it counts as often as it points."""
-    return _NUMBER_WORD.sub(lambda match: str(_NUMBER_WORDS[match[0].lower().translate(_TWINS)]), text)
+    return _NUMBER_WORD.sub(lambda match: str(_NUMBERS[match[0].lower().translate(_TWINS)]), text)
 
 
 def is_verdict(sentence: str) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
+from pharmacy_site.lib.json_values import rebuilt, same, walk
 from pharmacy_site.lib.remembered import remembered
 
 V = TypeVar("V")
@@ -15,7 +16,7 @@ _PLAIN: Final = (str, int, float, type(None))  # most values of a result, and to
 
 def disclosed(told: Mapping[str, Any]) -> dict[str, Any]:
     """A tool's result or evidence (JSON) without the quantities of controlled medicines."""
-    controlled = {str(pk) for pk in _controlled(told)}
+    controlled = _controlled(told)
     if not controlled:
         return dict(told)
     only = "*" in controlled
@@ -23,25 +24,20 @@ def disclosed(told: Mapping[str, Any]) -> dict[str, Any]:
     return kept
 
 
-def _controlled(value: Any) -> Iterator[object]:
-    """The ids of controlled medicines in a value; "*" when all of it is about one."""
-    if isinstance(value, _PLAIN):
-        return
-    if isinstance(value, Mapping):
-        flag = value.get("controlled")
+def _controlled(value: Any) -> set[str]:
+    """Return the ids of controlled medicines in a value; "*" when all of it is about one."""
+    found: set[str] = set()
+    for _, inner in walk(value):
+        if not isinstance(inner, Mapping):
+            continue
+        flag, about = inner.get("controlled"), inner.get("medication")
         if isinstance(flag, list | tuple):
-            yield from flag
+            found.update(map(str, flag))
         elif flag:
-            yield value.get("id", "*")
-        about = value.get("medication")
+            found.add(str(inner.get("id", "*")))
         if isinstance(about, Mapping) and about.get("controlled"):
-            yield "*"
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return
-    for item in value:
-        if not isinstance(item, _PLAIN):
-            yield from _controlled(item)
+            found.add("*")
+    return found
 
 
 def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
@@ -93,19 +89,11 @@ def _told_of(found: Findings) -> dict[str, Any]:
 
 
 def _facts_of(found: Findings) -> dict[str, Any]:
-    told: dict[str, Any] = _without_ids(told_of(found.result, found.evidence))
-    return told
+    facts: dict[str, Any] = rebuilt(told_of(found.result, found.evidence), same, _but_ids)
+    return facts
 
 
-def _without_ids(value: Any) -> Any:
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, Mapping):
-        return {
-            key: _without_ids(item)
-            for key, item in value.items()
-            if key != "id" and not str(key).endswith(("_id", "Id"))
-        }
-    if isinstance(value, list | tuple):
-        return [_without_ids(item) for item in value]
-    return value
+def _but_ids(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    return (
+        (key, item) for key, item in mapping.items() if not str(key).endswith(("_id", "Id")) and key != "id"
+    )

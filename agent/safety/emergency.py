@@ -12,6 +12,8 @@ from itertools import pairwise
 from typing import Final
 
 from agent.safety.lexicon import Lexicon, Sentence, Span
+from pharmacy_site.lib.text import fold
+from pharmacy_site.lib.vocabulary import NUMBER_WORDS, UNIT_WORDS
 
 _TYPO_FROM: Final = 7  # shorter words have too many honest neighbours
 _PERSON_REACH: Final = 5
@@ -21,28 +23,24 @@ _SHORT_MESSAGE: Final = 4
 _MANY_UNITS: Final = 6  # at this many at once a number needs no "too"
 _MANY_MILLIGRAMS: Final = 4000
 _ONE_STORY: Final = 40  # words
-_NUMBER_WORDS: Final = {
-    word: number
-    for number, forms in {
-        6: "six שש שישה ששה",
-        7: "seven שבע שבעה",
-        8: "eight שמונה",
-        9: "nine תשע תשעה",
-        10: "ten עשר עשרה десять عشر عشرة",
-        12: "twelve dozen תריסר",
-        15: "fifteen חמישעשרה",
-        20: "twenty עשרימ двадцать عشرين",
-        30: "thirty שלושימ тридцать ثلاثين",
-        40: "forty ארבעימ",
-        50: "fifty חמישימ",
-        60: "sixty",
-        100: "hundred מאה",
-    }.items()
-    for word in forms.split()
+# Round numbers, in which people tell how many they took; also in Russian and Arabic.
+_ROUND: Final = frozenset({6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 50, 60, 100})
+_NUMBERS: Final = {
+    **{fold(word): number for word, number in NUMBER_WORDS.items() if number in _ROUND},
+    "ששה": 6,
+    "dozen": 12,
+    "תריסר": 12,
+    "חמישעשרה": 15,
+    "десять": 10,
+    "двадцать": 20,
+    "тридцать": 30,
+    "عشر": 10,
+    "عشرة": 10,
+    "عشرين": 20,
+    "ثلاثين": 30,
 }
-
-_MILLIGRAMS: Final = frozenset(("mg", "milligram", "milligrams", "מג", "מיליגרמ", "мг", "ملغ", "مغ"))
-_GRAMS: Final = frozenset(("g", "gr", "gram", "grams", "גרמ", "грамм", "грамма", "граммов"))
+_MILLIGRAMS: Final = frozenset((*fold(UNIT_WORDS["mg"]).split(), "мг", "ملغ", "مغ"))
+_GRAMS: Final = frozenset((*fold(UNIT_WORDS["g"]).split(), "грамм", "грамма", "граммов"))
 
 
 class Emergency(StrEnum):
@@ -227,7 +225,7 @@ def _number(word: str) -> float:
             return float(word)
         except ValueError:
             return 0
-    return _NUMBER_WORDS.get(word, 0)
+    return _NUMBERS.get(word, 0)
 
 
 def _swallowed_number(sentence: Sentence) -> bool:

@@ -16,6 +16,7 @@ from agent.safety.lexicon import Sentence as Words
 from agent.safety.unmasking import spelled_out, unmask
 from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold
+from pharmacy_site.lib.vocabulary import HEBREW, SENTENCE_MARK
 
 _SHORTEST_QUOTE: Final = 8  # shorter pieces of a leaflet occur in any sentence
 _QUOTE_MARK: Final = " quotedleaflet. "
@@ -27,7 +28,7 @@ _LONGEST_SENTENCE: Final = 150  # words; a model that goes round in circles writ
 _SHORTEST_TALK: Final = 4  # fewer words are a courtesy or a name
 _OTHER_LETTERS: Final = 8
 
-_SENTENCE: Final = re.compile(r"((?<!\d)[.…]+|[.…]+(?!\d)|[!?;؟\n]+)")
+_SENTENCE: Final = re.compile(f"({SENTENCE_MARK.pattern})")
 _CLAUSE: Final = re.compile(
     r"(?<!\d)[,،]|,(?!\d)|[:()\[\]•●▪|“”„«»]|(?<!\w)\"|\"(?!\w)|\s[-–—*]\s|[—]|^\s*[-–*]\s*"
 )
@@ -51,7 +52,7 @@ _DONE: Final = tuple(
     "ed let put set sent told made took taken kept held done wrote written left rang spoken".split()
 )
 _DEED_ENDINGS: Final = {"i_have": _DONE, "i_am": ("ing",), "i_will": ("",), "they_will": ("",)}
-_HEBREW_DEED: Final = re.compile(r"[א-ת]{2,}תי")
+_HEBREW_DEED: Final = re.compile(f"[{HEBREW}]{{2,}}תי")
 # First persons that only look or understand, and adjectives that end alike.
 _HEBREW_NO_DEEDS: Final = frozenset(
     fold(word)

@@ -15,14 +15,12 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from agent.safety.disclosure import Findings, facts_of
+from pharmacy_site.lib.json_values import walk
+from pharmacy_site.lib.vocabulary import MONTH_NAMES, MONTHS_SHORT
 
-_EN_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_HE_MONTHS: Final = (
-    *("ינואר", "פברואר", "מרץ", "אפריל", "מאי", "יוני"),
-    *("יולי", "אוגוסט", "ספטמבר", "אוקטובר", "נובמבר", "דצמבר"),
-)
-_MONTH: Final = rf"(?:{'|'.join(_EN_MONTHS)})[a-z]*\.?|[בל]?(?:{'|'.join(_HE_MONTHS)}|מרס)"
-_FIRST_LETTERS: Final = "".join(sorted({name[0] for name in (*_EN_MONTHS, *_HE_MONTHS)} | set("tkcdבל")))
+_MONTHS: Final = (MONTHS_SHORT, MONTH_NAMES["he"])
+_MONTH: Final = rf"(?:{'|'.join(MONTHS_SHORT)})[a-z]*\.?|[בל]?(?:{'|'.join(MONTH_NAMES['he'])}|מרס)"
+_FIRST_LETTERS: Final = "".join(sorted({name[0] for names in _MONTHS for name in names} | set("tkcdבל")))
 _MERIDIEM: Final = r"[ap]\.?m\b\.?"
 
 # In this order: a date is no phone, a phone is no range, and so on down to a plain number. Most places of a text can
@@ -110,7 +108,7 @@ def _time(text: str) -> tuple[str, ...]:
 
 def _month(name: str) -> int:
     name = name.casefold().rstrip(".")
-    for months in (_EN_MONTHS, _HE_MONTHS):
+    for months in _MONTHS:
         for number, known in enumerate(months, 1):
             if name.startswith(known) or name[1:].startswith(known):
                 return number
@@ -180,45 +178,37 @@ class _Numbers:
         self.found: set[str] = set()
         self._read: set[str] = set()
 
-    def take(self, value: object, key: str = "") -> None:
-        """Takes the numbers of one more value; `key` is what it is called."""
-        if isinstance(value, str):
-            self._take_text(value)
-        elif value is None or isinstance(value, bool):
-            return
-        elif isinstance(value, _NUMBER):
-            plain = str(value) if not isinstance(value, float) else format(Decimal(repr(value)), "f")
-            number = _plain(plain).lstrip("-")
-            self.found.add(number)
-            if _KM_KEY.search(key):
-                self.found.add(f"km:{number}")
-        elif isinstance(value, Mapping):
-            for name, item in value.items():
-                self._take_text(str(name))
-                self.take(item, str(name))
-        elif isinstance(value, date | datetime | time):
-            self._take_text(value.isoformat() if not isinstance(value, time) else f"{value:%H:%M}")
-        elif isinstance(value, Iterable):
-            items = list(value)
-            # Numbers that were stored as evidence are a list of ours, not of items that were shown.
-            if not items or not all(isinstance(item, str) and _CANONICAL.fullmatch(item) for item in items):
-                self.found.add(f"count:{len(items)}")
-            for item in items:
-                self.take(item, key)
-        else:
-            self._take_text(str(value))
+    def take(self, value: object) -> None:
+        """Takes the numbers of one more value."""
+        for key, inner in walk(value):
+            if isinstance(inner, str):
+                self._take_text(inner)
+            elif inner is None or isinstance(inner, bool):
+                continue
+            elif isinstance(inner, _NUMBER):
+                plain = str(inner) if not isinstance(inner, float) else format(Decimal(repr(inner)), "f")
+                number = _plain(plain).lstrip("-")
+                self.found.add(number)
+                if _KM_KEY.search(key):
+                    self.found.add(f"km:{number}")
+            elif isinstance(inner, Mapping):
+                for name in inner:
+                    self._take_text(str(name))
+            elif isinstance(inner, list | tuple):
+                # Numbers that were stored as evidence are a list of ours, not of items that were shown.
+                if not inner or not all(
+                    isinstance(item, str) and _CANONICAL.fullmatch(item) for item in inner
+                ):
+                    self.found.add(f"count:{len(inner)}")
+            elif isinstance(inner, date | datetime | time):
+                self._take_text(inner.isoformat() if not isinstance(inner, time) else f"{inner:%H:%M}")
+            else:
+                self._take_text(str(inner))
 
     def _take_text(self, text: str) -> None:
         if text not in self._read:
             self._read.add(text)
             self.found.update(_in_text(text))
-
-
-def numbers_in(value: object) -> list[str]:
-    """Return the canonical numbers of a tool's result, sorted, for storing as evidence."""
-    numbers = _Numbers()
-    numbers.take(value)
-    return sorted(numbers.found)
 
 
 def numbers_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Sequence[str]:
@@ -227,7 +217,9 @@ def numbers_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Sequen
 
 
 def _numbers_of(found: Findings) -> list[str]:
-    return numbers_in(facts_of(found.result, found.evidence))
+    numbers = _Numbers()
+    numbers.take(facts_of(found.result, found.evidence))
+    return sorted(numbers.found)
 
 
 def _known(numbers: Iterable[str]) -> set[str]:
@@ -262,7 +254,7 @@ def _markers(text: str) -> set[int]:
 class Grounds:
     """What the numbers of an answer may rest on.
 
-    `evidence` are tool results (nested dicts, lists, texts, numbers) or lists from `numbers_in`; `allowed` are
+    `evidence` are tool results (nested dicts, lists, texts, numbers) or lists from `numbers_of`; `allowed` are
     texts whose numbers are fine too: configured contacts, the customer's own words. The length of a list in the
     evidence proves a count, and with "option", "number" or "#" before it any position up to it.
     """
@@ -312,8 +304,3 @@ class Grounds:
                 continue
             missing.append(found.written)
         return missing
-
-
-def ungrounded_numbers(answer: str, *, evidence: Iterable[object], allowed: Iterable[str] = ()) -> list[str]:
-    """Return the numbers of an answer that nothing in the evidence proves; see `Grounds`."""
-    return Grounds(evidence, allowed).missing(answer)

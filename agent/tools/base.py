@@ -9,19 +9,21 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from agent.answers.render import MASK
+from agent.evidence import Evidence
 from agent.models import ApiKey
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
+from pharmacy_site.lib.json_values import rebuilt
+from pharmacy_site.lib.text import Language
+from pharmacy_site.lib.vocabulary import EMAIL_LOOSE
 from prescriptions.models import Patient
 from stores.geo import Point
 
 Channel = Literal["chat", "http"]
-Language = Literal["he", "en"]
 Family = Literal["S0", "S1", "S2"]
 
 TEXT_LENGTH: Final = 500
 SMALLEST, LARGEST = -(2**63), 2**63 - 1
-_EMAIL: Final = re.compile(r"[^\s@]+@[^\s@]+")
 _LONG_NUMBER: Final = re.compile(r"\d(?:[\s().-]{0,2}\d){5,}")
 
 
@@ -88,7 +90,7 @@ class Answer:
     """A success: the contract's result and what else an answer may use."""
 
     result: Result
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class Refusal:
 
     message: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class ToolOutcome:
     ok: bool
     result: dict[str, Any]
     code: str | None
-    evidence: dict[str, Any]
+    evidence: Evidence
     duration_ms: int
     arguments_redacted: dict[str, Any]
 
@@ -174,7 +176,7 @@ class PrescriptionMissing(PharmacyError):
 class CityNotServed(PharmacyError):
     """No store is in the place that was named."""
 
-    def __init__(self, city: str, evidence: dict[str, Any]) -> None:
+    def __init__(self, city: str, evidence: Evidence) -> None:
         super().__init__("no store in that place")
         self.city = city
         self.evidence = evidence
@@ -182,26 +184,21 @@ class CityNotServed(PharmacyError):
 
 def redact(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments as they may be stored: identifiers masked, contacts and long numbers in texts too."""
-
-    def kept(value: Any) -> Any:
-        if isinstance(value, str):
-            return _LONG_NUMBER.sub(MASK, _EMAIL.sub(MASK, value))
-        if isinstance(value, list):
-            return [kept(item) for item in value]
-        return value
-
     return {
-        name: MASK if name in {"user_identifier", "patient_id"} else kept(value)
+        name: MASK if name in {"user_identifier", "patient_id"} else rebuilt(value, _without_contacts)
         for name, value in arguments.items()
     }
 
 
+def _without_contacts(value: Any) -> Any:
+    return _LONG_NUMBER.sub(MASK, EMAIL_LOOSE.sub(MASK, value)) if isinstance(value, str) else value
+
+
 def capped(value: Any) -> Any:
     """Return JSON in which no text is longer than one that we would have stored; a cut shows as "…"."""
-    if isinstance(value, str):
-        return value if len(value) <= LONGEST_TEXT else f"{value[: LONGEST_TEXT - 1]}…"
-    if isinstance(value, dict):
-        return {key: capped(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [capped(item) for item in value]
-    return value
+    return rebuilt(value, _cut)
+
+
+def _cut(value: Any) -> Any:
+    is_long = isinstance(value, str) and len(value) > LONGEST_TEXT
+    return f"{value[: LONGEST_TEXT - 1]}…" if is_long else value

@@ -22,11 +22,12 @@ from agent.tools.base import (
     Whole,
 )
 from agent.tools.envelopes import SuccessS0
-from agent.tools.facts import both, controlled, medication_facts, store_facts
+from agent.tools.facts import controlled, medication_facts, stores_facts
 from inventory import catalog
 from inventory.errors import NoInventory
 from inventory.models import Medication
 from inventory.stock import is_low, level_at, restock_on
+from pharmacy_site.lib.bilingual import both
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean
 from stores.models import Store
@@ -89,7 +90,7 @@ def run(asked: CheckInventoryArguments, context: ToolContext) -> Answer:
         CheckInventorySuccess(inventory=details),
         {
             "medication": medication_facts(medication),
-            "store": store_facts([store], context)[store.pk],
+            "store": stores_facts([store], context)[store.pk],
             "low": is_low(level),
             "threshold": level.low_threshold,
             "updated_at": timezone.localtime(level.updated_at).isoformat(timespec="minutes"),

@@ -8,8 +8,9 @@ from typing import Literal
 
 from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
-from agent.tools.facts import medication_facts, named
+from agent.tools.facts import medication_facts
 from agent.tools.lookup import medication_loose, refuse_loose
+from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
 
 

@@ -10,17 +10,19 @@ Of MED_NOT_FOUND: `candidates` when several are meant, `near` when none is (chat
 """
 
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from django.utils import timezone
 
 from agent.answers.tool_sentences import say
+from agent.evidence import Evidence, StockFacts
 from agent.tools.base import Answer, Arguments, CityNotServed, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
-from agent.tools.facts import both, controlled, ingredient_display, medication_facts, named, store_facts
+from agent.tools.facts import controlled, ingredient_display, medication_facts, stores_facts
 from agent.tools.lookup import medication_loose, refuse_loose
 from inventory.models import Medication, StockLevel
 from inventory.stock import BranchStock, branches, is_low, level_at, restock_on
+from pharmacy_site.lib.bilingual import both, labels, named
 from pharmacy_site.lib.errors import PharmacyError
 from stores.geo import Point, distance_km
 from stores.models import Store
@@ -93,7 +95,7 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
     place = _place(asked, context)
     if isinstance(place, UnservedPlace):
         raise CityNotServed(place.name, _unserved(place, medication, context))
-    evidence: dict[str, Any] = {
+    evidence: Evidence = {
         "medication": medication_facts(medication),
         "matched_by": matched_by,
         "controlled": controlled(medication),
@@ -105,12 +107,11 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
         evidence["place"] = "city"
         evidence["city_en"], evidence["city_he"] = both(place.locality, "name")
         if not any(branch.quantity for branch in found):
-            centre = Point(place.locality.lat, place.locality.lng)
-            others = branches(medication, origin=centre, limit=MOST_ELSEWHERE)
+            others = branches(medication, origin=place.locality.point, limit=MOST_ELSEWHERE)
             evidence["elsewhere"] = _branch_facts(others, context)
     else:
         store = place.store if isinstance(place, StorePlace) else place.stores[0] if place else None
-        origin = (_point(store) if store else None) or context.origin
+        origin = (store.point if store else None) or context.origin
         found = branches(medication, origin=origin, only_stocked=not show_all, limit=MOST_STORES + 2)
         if store is not None:
             evidence["place"] = "store"
@@ -146,7 +147,7 @@ def _in_city(
     place: CityPlace, medication: Medication, origin: Point | None, show_all: bool
 ) -> list[BranchStock]:
     """Return the city's branches from the customer's location, or in the order from the reference branch."""
-    start = origin or _point(store_reference())
+    start = origin or store_reference().point
     levels = {
         level.store_id: level
         for level in StockLevel.objects.filter(medication=medication, store__in=place.stores)
@@ -154,7 +155,7 @@ def _in_city(
     found = [_with_level(store, levels.get(store.pk), origin) for store in place.stores]
 
     def order(branch: BranchStock) -> tuple[float, int]:
-        point = _point(branch.store)
+        point = branch.store.point
         return (distance_km(start, point) if start and point else float("inf")), branch.store.pk
 
     return sorted((branch for branch in found if show_all or branch.quantity), key=order)
@@ -165,7 +166,7 @@ def _described(store: Store, medication: Medication) -> BranchStock:
 
 
 def _with_level(store: Store, level: StockLevel | None, origin: Point | None) -> BranchStock:
-    point = _point(store)
+    point = store.point
     return BranchStock(
         store=store,
         quantity=level.quantity if level else 0,
@@ -199,8 +200,8 @@ def _success(
     )
 
 
-def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[str, Any]]:
-    facts = store_facts([branch.store for branch in found], context)
+def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[StockFacts]:
+    facts = stores_facts([branch.store for branch in found], context)
     return [
         {
             **facts[branch.store.pk],
@@ -216,14 +217,14 @@ def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[s
     ]
 
 
-def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> dict[str, Any]:
-    evidence: dict[str, Any] = {
+def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> Evidence:
+    evidence: Evidence = {
         "medication": medication_facts(medication),
         "nearest": None,
         "nearest_stocked": None,
     }
     if place.locality is not None:
-        centre = Point(place.locality.lat, place.locality.lng)
+        centre = place.locality.point
         nearest = branches(medication, origin=centre, only_stocked=False, limit=1)
         stocked = branches(medication, origin=centre, limit=1)
         evidence["nearest"] = next(iter(_branch_facts(nearest, context)), None)
@@ -243,11 +244,7 @@ def _near_place(place: UnservedPlace, context: ToolContext) -> dict[str, str] | 
         if isinstance(guess, CityPlace)
         else None
     )
-    return dict(zip(("label_en", "label_he"), both(row, "name"), strict=True)) if row else None
-
-
-def _point(store: Store) -> Point | None:
-    return Point(store.lat, store.lng) if store.lat is not None and store.lng is not None else None
+    return labels(row) if row else None
 
 
 TOOL = Tool(

@@ -1,43 +1,27 @@
 """Facts about medications, leaflets and stores as JSON, in both languages: the evidence beside a contract's fields.
 
-Shapes, used by every tool (its own file says which keys it gives):
-
-- medication: `{id, label_en, label_he, generic_en, generic_he, form, release, strength, pack_size, pack_unit, price,
-  rx, schedule, controlled, substitution, prior_authorization, category_en, category_he}`
-- leaflet: `{kind: {en, he, source_en, source_he, updated_on}}`
-- candidate: `{id, label_en, label_he, form, release, strength}`
-- store: `{store_id, label_en, label_he, kind, phone, lat, lng}`; in the chat also `open_now, opens_at, closes_at, hours_today,
-  note_en, note_he`
+Their shapes are in `agent/inference/evidence.py`; each tool's own file says which of them it gives.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
-from django.db.models import Model, prefetch_related_objects
+from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
-from agent.tools.base import Language, ToolContext
+from agent.conversation.stores import opening_facts, store_facts
+from agent.evidence import CandidateFacts, LeafletSection, OpeningFacts, ProductFacts, StoreFacts
+from agent.tools.base import ToolContext
 from inventory import catalog
 from inventory.models import Medication, MedicationIngredient
-from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.bilingual import both, named
+from pharmacy_site.lib.text import Language, compact
 from stores.models import Store
 from stores.selectors import exceptions_ahead, opening_state
 
 SHORTEST_PART: Final = 4
 """Letters of a name's part that may stand for the name; less than a whole word of them is chance ("it")."""
-
-
-def both(row: Model, name: str) -> tuple[str, str]:
-    """Return a translated field in English and Hebrew, each standing in for the other where it is missing."""
-    english, hebrew = getattr(row, f"{name}_en") or "", getattr(row, f"{name}_he") or ""
-    return english or hebrew, hebrew or english
-
-
-def named(row: Model, language: Language, name: str = "name") -> str:
-    """Return a translated field in this language."""
-    english, hebrew = both(row, name)
-    return hebrew if language == "he" else english
 
 
 def controlled(medication: Medication) -> bool:
@@ -71,7 +55,7 @@ def ingredients_with_strength(medication: Medication) -> str:
     )
 
 
-def medication_facts(medication: Medication) -> dict[str, Any]:
+def medication_facts(medication: Medication) -> ProductFacts:
     """Return what is on file about a product."""
     name_en, name_he = both(medication, "name")
     generic_en, generic_he = both(medication, "generic_name")
@@ -98,25 +82,29 @@ def medication_facts(medication: Medication) -> dict[str, Any]:
     }
 
 
-def leaflet_facts(medication: Medication) -> dict[str, dict[str, Any]]:
+def leaflet_facts(medication: Medication) -> dict[str, LeafletSection]:
     """Return the leaflet on file by kind of section."""
     prefetch_related_objects([medication], "leaflet")
-    return {
-        section.kind: {
-            **dict(zip(("en", "he"), both(section, "text"), strict=True)),
-            **dict(zip(("source_en", "source_he"), both(section, "source"), strict=True)),
+    leaflet: dict[str, LeafletSection] = {}
+    for section in medication.leaflet.all():
+        (text_en, text_he), (source_en, source_he) = both(section, "text"), both(section, "source")
+        leaflet[section.kind] = {
+            "en": text_en,
+            "he": text_he,
+            "source_en": source_en,
+            "source_he": source_he,
             "updated_on": section.updated_on.isoformat() if section.updated_on else None,
         }
-        for section in medication.leaflet.all()
-    }
+    return leaflet
 
 
-def candidate_facts(medications: Iterable[Medication]) -> list[dict[str, Any]]:
+def candidate_facts(medications: Iterable[Medication]) -> list[CandidateFacts]:
     """Return what tells products apart when a customer has to choose."""
     return [
         {
             "id": medication.pk,
-            **dict(zip(("label_en", "label_he"), both(medication, "name"), strict=True)),
+            "label_en": both(medication, "name")[0],
+            "label_he": both(medication, "name")[1],
             "form": medication.form,
             "release": medication.release,
             "strength": medication.strength,
@@ -125,43 +113,32 @@ def candidate_facts(medications: Iterable[Medication]) -> list[dict[str, Any]]:
     ]
 
 
-def near_misses(query: str, context: ToolContext) -> list[dict[str, Any]]:
+def near_misses(query: str, context: ToolContext) -> list[CandidateFacts]:
     """Return products whose names are a typo away, for "did you mean"; only the chat asks that."""
     if context.channel != "chat" or not compact(query):
         return []
     return candidate_facts(catalog.medications_suggest(query))
 
 
-def store_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict[str, Any]]:
+def stores_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, StoreFacts]:
     """Return the facts of each store by id; opening hours only for the chat, in two queries for all of them."""
-    facts: dict[int, dict[str, Any]] = {
-        store.pk: {
-            "store_id": store.pk,
-            **dict(zip(("label_en", "label_he"), both(store, "name"), strict=True)),
-            "kind": store.kind,
-            "phone": store.phone_shown,
-            "lat": store.lat,
-            "lng": store.lng,
-        }
-        for store in stores
-    }
-    if context.channel == "chat":
-        now = timezone.now()
+    is_chat, now = context.channel == "chat", timezone.now()
+    if is_chat:
         prefetch_related_objects(list(stores), "hours", "exceptions")
-        for store in stores:
-            facts[store.pk] |= _hours(store, now)
+    facts: dict[int, StoreFacts] = {}
+    for store in stores:
+        hours: OpeningFacts = _hours(store, now) if is_chat else {}
+        facts[store.pk] = {**store_facts(store), "lat": store.lat, "lng": store.lng, **hours}
     return facts
 
 
-def _hours(store: Store, now: datetime) -> dict[str, Any]:
+def _hours(store: Store, now: datetime) -> OpeningFacts:
     state = opening_state(store, now)
     special = exceptions_ahead(store, timezone.localdate(now), days=1)
     note = next((both(row, "note") for row in special if row.note), ("", ""))
     return {
-        "open_now": state.is_open,
+        **opening_facts(state),
         "opens_at": state.opens_at.isoformat() if state.opens_at else None,
-        "closes_at": state.closes_at.isoformat() if state.closes_at else None,
-        "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
         "note_en": note[0],
         "note_he": note[1],
     }

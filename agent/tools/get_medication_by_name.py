@@ -10,7 +10,6 @@ from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, NameEmpty, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS0
 from agent.tools.facts import (
-    both,
     candidate_facts,
     ingredients_with_strength,
     leaflet_facts,
@@ -19,6 +18,8 @@ from agent.tools.facts import (
 )
 from inventory import catalog
 from inventory.errors import MedicationAmbiguous
+from inventory.labels import suggestion_labels
+from pharmacy_site.lib.bilingual import both
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean
 
@@ -97,7 +98,7 @@ def refuse(error: PharmacyError, asked: GetMedicationByNameArguments, context: T
     if isinstance(error, MedicationAmbiguous):
         return Refusal(
             say("s0_ambiguous", query=query),
-            {"query": query, "suggestions": catalog.suggestion_labels(error.candidates)},
+            {"query": query, "suggestions": suggestion_labels(error.candidates)},
             {"candidates": candidate_facts(error.candidates), "more": error.more},
         )
     return Refusal(say("s0_no_match", query=query), {"query": query}, {"near": near_misses(query, context)})

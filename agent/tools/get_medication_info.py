@@ -9,8 +9,9 @@ from typing import Literal
 from agent.answers.tool_sentences import say
 from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
-from agent.tools.facts import ingredient_display, leaflet_facts, medication_facts, named
+from agent.tools.facts import ingredient_display, leaflet_facts, medication_facts
 from agent.tools.lookup import MatchedBy, medication_loose, refuse_loose
+from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
 
 

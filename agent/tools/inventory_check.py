@@ -7,7 +7,7 @@ Evidence of a success: `medications` (see `facts.py`, in the order of the matche
 from typing import Final, Literal
 
 from agent.answers.tool_sentences import say
-from agent.tools.base import Answer, Arguments, Language, Refusal, Result, Text, Tool, ToolContext
+from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import controlled, medication_facts, near_misses
 from agent.tools.stocked import StockedMedication, stocked
@@ -15,7 +15,7 @@ from inventory import catalog
 from inventory.errors import MedicationNotFound
 from inventory.stock import totals
 from pharmacy_site.lib.errors import PharmacyError
-from pharmacy_site.lib.text import clean
+from pharmacy_site.lib.text import Language, clean
 
 MOST_MATCHES: Final = 20
 

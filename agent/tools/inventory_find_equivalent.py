@@ -7,16 +7,18 @@ Evidence of a success: `medication`, `equivalents` (see `facts.py`), `totals` `{
 from typing import Literal
 
 from agent.answers.tool_sentences import say
-from agent.tools.base import Answer, Arguments, Language, MedicationRef, Refusal, Result, Tool, ToolContext
+from agent.tools.base import Answer, Arguments, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
-from agent.tools.facts import controlled, medication_facts, named
+from agent.tools.facts import controlled, medication_facts
 from agent.tools.stocked import StockedMedication, stocked
 from inventory import catalog
 from inventory.equivalents import Equivalent, equivalents_find
 from inventory.errors import NoEquivalents
 from inventory.models import Medication
 from inventory.stock import totals
+from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.text import Language
 
 
 class InventoryFindEquivalentArguments(Arguments):

@@ -6,9 +6,10 @@ Evidence of a success: `prescriptions`: `[{presc_id, med_id, refills_left, refil
 issued_on, last_filled_on, days_supply, schedule}]`: ids, numbers and dates only. A failure has none.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from agent.answers.tool_sentences import say
+from agent.evidence import PrescriptionFacts
 from agent.tools.base import (
     ActionUnknown,
     Answer,
@@ -22,8 +23,8 @@ from agent.tools.base import (
     Whole,
 )
 from agent.tools.envelopes import SuccessS0
-from agent.tools.facts import both
 from agent.tools.private import access_of, chat_patient, denied_record
+from pharmacy_site.lib.bilingual import both
 from pharmacy_site.lib.errors import PharmacyError
 from prescriptions.eligibility import can_refill, refill_is_pending, refill_reason, status_is_known, status_s0
 from prescriptions.errors import PatientNotFound, PrescriptionNotFound
@@ -127,7 +128,7 @@ def _details(row: Prescription) -> PrescriptionDetails:
     )
 
 
-def _facts(row: Prescription) -> dict[str, Any]:
+def _facts(row: Prescription) -> PrescriptionFacts:
     return {
         "presc_id": row.pk,
         "med_id": row.medication_id,

@@ -6,13 +6,13 @@ Evidence of a success: `medication` (see `facts.py`), `prescription`: `{presc_id
 last_filled_on, days_supply}` or null: ids, numbers and dates only. A failure has none.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from agent.answers.tool_sentences import say
+from agent.evidence import PrescriptionFacts
 from agent.tools.base import (
     Answer,
     Arguments,
-    Language,
     MedicationRef,
     Refusal,
     Result,
@@ -25,6 +25,7 @@ from agent.tools.facts import medication_facts
 from agent.tools.private import access_of, chat_patient
 from inventory import catalog
 from pharmacy_site.lib.errors import PharmacyError
+from pharmacy_site.lib.text import Language
 from prescriptions import eligibility
 from prescriptions.errors import PatientNotFound
 from prescriptions.models import Prescription
@@ -110,7 +111,7 @@ def _notes(found: eligibility.Verification, asked: PrescriptionVerifyArguments) 
     return None
 
 
-def _facts(row: Prescription | None) -> dict[str, Any] | None:
+def _facts(row: Prescription | None) -> PrescriptionFacts | None:
     if row is None:
         return None
     return {

@@ -1,8 +1,9 @@
 """S1's medication with its total stock, as three places of two tools show it."""
 
 from agent.tools.base import Result
-from agent.tools.facts import both, ingredient_names
+from agent.tools.facts import ingredient_names
 from inventory.models import Medication
+from pharmacy_site.lib.bilingual import both
 
 
 class StockedMedication(Result):

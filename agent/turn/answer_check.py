@@ -14,11 +14,8 @@ from agent.llm import prompt
 from agent.safety import claims, policy
 from agent.safety.disclosure import facts_of
 from agent.safety.grounding import Grounds, numbers_of
-from agent.turn.context import Work
-
-NO_VERDICT: Final = (
-    "no_verdict"  # in a turn's memo: the question is one that nobody here answers by yes or no
-)
+from agent.turn.context import TurnContext
+from pharmacy_site.lib.json_values import walk
 
 _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("handoff.open", "refill.pass_on"): (
@@ -35,9 +32,11 @@ _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 class OutputCheck:
     """What the words of one turn may rest on, growing with its results."""
 
-    def __init__(self, work: Work, numbers_before: Callable[[Work], Awaitable[list[str]]]) -> None:
-        self._work, self._numbers_before = work, numbers_before
-        turn = work.turn
+    def __init__(
+        self, context: TurnContext, numbers_before: Callable[[TurnContext], Awaitable[list[str]]]
+    ) -> None:
+        self._context, self._numbers_before = context, numbers_before
+        turn = context.turn
         self._grounds = Grounds(
             [dict(turn.code)],
             allowed=[
@@ -69,15 +68,17 @@ class OutputCheck:
         ]
         return problems + await self._numbers(_shown(reply))
 
-    async def of_sentence(self, text: str, quoted: Sequence[str]) -> list[str]:
-        """The rules that a piece of a language model's answer breaks; its language is looked at in the whole."""
+    async def of_sentence(
+        self, text: str, quoted: Sequence[str], *, verdict_forbidden: bool = False
+    ) -> list[str]:
+        """Return the rules that a sentence of a language model breaks; its language is checked in the whole answer."""
         found = [rule for rule in policy.check_free(text, "en", quoted=quoted) if rule != "wrong_language"]
         if prompt.recites(text):
             found.append("prompt_leak")
         own = text
         for quote in quoted:
             own = own.replace(quote, " ")
-        if self._work.turn.memo.get(NO_VERDICT) and claims.is_verdict(own):
+        if verdict_forbidden and claims.is_verdict(own):
             found.append("verdict")
         if claims.counts_unproven(
             own, [facts_of(result.result, result.evidence) for result in self._results]
@@ -100,8 +101,8 @@ class OutputCheck:
         missing = self._grounds.missing(shown)
         if missing and not self._looked_back:
             self._looked_back = True
-            state = self._work.turn.state
-            earlier = await self._numbers_before(self._work)
+            state = self._context.turn.state
+            earlier = await self._numbers_before(self._context)
             self._grounds.add([*earlier, *_names(state)])
             self._grounds.prove(f"count:{length}" for length in _lengths(state))
             missing = self._grounds.missing(shown)
@@ -116,48 +117,26 @@ class OutputCheck:
 
 def _lengths(value: Any) -> list[int]:
     """The length of every list inside a value: how many things were listed is a fact of it."""
-    if isinstance(value, str):
-        return []
-    if isinstance(value, Mapping):
-        return [size for item in value.values() for size in _lengths(item)]
-    if isinstance(value, list | tuple):
-        return [len(value), *(size for item in value for size in _lengths(item))]
-    return []
+    return [len(inner) for _, inner in walk(value) if isinstance(inner, list | tuple)]
 
 
 def _names(state: Mapping[str, Any]) -> list[str]:
     """Names of products that the conversation is about: their digits are part of a name."""
-    found: list[str] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, Mapping):
-            found.extend(str(value[key]) for key in ("en", "he", "name", "strength", "query") if key in value)
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item)
-
-    walk(state)
-    return found
+    return [
+        str(inner[key])
+        for _, inner in walk(state)
+        if isinstance(inner, Mapping)
+        for key in ("en", "he", "name", "strength", "query")
+        if key in inner
+    ]
 
 
 def _shown(reply: Reply) -> str:
     """All text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
     texts = [reply.text]
-
-    def walk(value: Any) -> None:
+    for _, value in walk([card["data"] for card in reply.cards]):
         if isinstance(value, str):
             texts.append(value)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             texts.append(format(Decimal(str(value)), "f"))
-        elif isinstance(value, Mapping):
-            for item in value.values():
-                walk(item)
-        elif isinstance(value, list | tuple):
-            for item in value:
-                walk(item)
-
-    for card in reply.cards:
-        walk(card["data"])
     return "\n".join(texts)

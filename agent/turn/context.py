@@ -1,48 +1,62 @@
-"""A turn's two transactions: what is read before the model is asked, and what is written when the answer stands."""
+"""A turn's two transactions: what is read before the model is asked, and what is written with the answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from agent.answers.render import tool_label
 from agent.conversation import events
 from agent.conversation.runs import run_done
-from agent.inference.base import Language, Reply, Step, StepResult, Turn
+from agent.inference.base import Reply, Session, StepResult, Turn, Usage
 from agent.models import Conversation, Run, ToolCall
 from agent.safety.grounding import numbers_of
-from agent.tools.base import ToolContext, ToolOutcome
+from agent.state import ConversationState
+from agent.tools.base import ToolContext
 from agent.tools.registry import tool_get, toolcall_row
+from agent.turn.steps import ActionResult, ToolRun
 from pharmacy_site.lib.rows import rows_insert
-from pharmacy_site.lib.text import language_of
+from pharmacy_site.lib.text import Language, as_language, language_of
 from prescriptions.models import Handoff, Patient
-from stores.geo import Point
 
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
-# Of a conversation's state: whose it is, and whether it is of their data; and what is nobody's, a town and a notice.
-_OWNED: Final = frozenset({"patient", "personal"})
-_NOBODYS: Final = frozenset({"place", "basic"})
 
 
 @dataclass
-class Work:
-    """One run being answered: its rows, the turn as models see it, and what was done so far."""
+class TurnContext:
+    """One run being answered: its rows, the turn as models see it, and the results so far."""
 
     run: Run
     conversation: Conversation
     turn: Turn
     patient: Patient | None
-    outcomes: list[tuple[Step, ToolOutcome]]  # each step with its arguments as a customer may see them
-    began_as: Patient | None = None  # who was proven when the turn began
+    began_as: Patient | None
+    """Who was verified when the turn began."""
+    results: list[StepResult] = field(default_factory=list)
+    session: Session | None = None
+    """What answers the turn, once it is open."""
 
-    def context(self) -> ToolContext:
-        """Who calls the tools for this turn: taken from the server's rows, never from a model."""
-        place = self.conversation.latitude, self.conversation.longitude
+    @property
+    def usage(self) -> Usage:
+        """What the turn has used so far."""
+        return self.session.usage if self.session else Usage()
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self.session.language if self.session else self.turn.language
+
+    @property
+    def tool_runs(self) -> list[ToolRun]:
+        """The tool calls among the results."""
+        return [result for result in self.results if isinstance(result, ToolRun)]
+
+    def tool_context(self) -> ToolContext:
+        """Return who calls the tools for this turn: taken from the server's rows, never from a model."""
         return ToolContext(
             actor=f"chat:{self.conversation.pk}",
             channel="chat",
@@ -50,21 +64,21 @@ class Work:
             patient=self.patient,
             context_medications=tuple(medicine["id"] for medicine in self.turn.state.get("focus", ())),
             message=self.turn.text,
-            origin=Point(place[0], place[1]) if place[0] is not None and place[1] is not None else None,
+            origin=self.conversation.location,
             conversation_id=self.conversation.pk,
             run_id=self.run.pk,
         )
 
 
-def work_of(run: Run) -> Work:
-    """A claimed run as it is to be answered."""
+def turn_begin(run: Run) -> TurnContext:
+    """Return a claimed run as it is to be answered."""
     conversation, background = run.conversation, run.background
     patient = verified_patient(conversation)
     text, owner = "", None
     if run.kind == Run.Kind.MESSAGE:
         payload, owner = background.messages.last(run.input_seq)
         text = payload["text"]
-    kept: Language = "he" if conversation.language == "he" else "en"
+    kept = as_language(conversation.language)
     turn = Turn(
         text=text,
         language=language_of(text) or kept,
@@ -78,60 +92,70 @@ def work_of(run: Run) -> Work:
         identity_elsewhere=conversation.identity_elsewhere,
         challenge_open=settings.CHAT_IDENTITY == "otp" and background.challenge is not None,
         code=run.input.get("code", {}),
-        location=(conversation.latitude, conversation.longitude)
-        if conversation.latitude is not None and conversation.longitude is not None
-        else None,
+        location=conversation.location,
         resumed=run.kind == Run.Kind.RESUME,
     )
-    return Work(run, conversation, turn_of(turn, patient), patient, [], began_as=patient)
+    return TurnContext(run, conversation, _identified(turn, patient), patient, began_as=patient)
 
 
-def _state_for(patient: Patient | None, state: Mapping[str, Any]) -> dict[str, Any]:
-    """What the talk is about, for who asks now: what came up while somebody was proven is that patient's alone."""
+def _state_for(patient: Patient | None, state: ConversationState) -> ConversationState:
+    """Return the state as this patient may find it: what came up while another was verified is left out."""
     owner = state.get("patient")
     if owner is not None and owner != (patient.pk if patient else None):
-        return _nobodys(state)
-    return {key: value for key, value in state.items() if key not in _OWNED}
+        return _impersonal(state)
+    found = state.copy()
+    found.pop("patient", None)
+    found.pop("personal", None)
+    return found
 
 
-def _nobodys(state: Mapping[str, Any]) -> dict[str, Any]:
-    """What the next person may find: also what waits for who that is, but not about which medicine."""
-    waiting = {"waiting": {"intent": state["waiting"]["intent"]}} if state.get("waiting") else {}
-    return {key: state[key] for key in _NOBODYS & state.keys()} | waiting
+def _impersonal(state: ConversationState) -> ConversationState:
+    """Return what the next person may find: also what waits for their identity, but not about which medicine."""
+    kept: ConversationState = {}
+    if "place" in state:
+        kept["place"] = state["place"]
+    if "basic" in state:
+        kept["basic"] = state["basic"]
+    if waiting := state.get("waiting"):
+        kept["waiting"] = {"intent": waiting["intent"]}
+    return kept
 
 
-def _state_kept(work: Work, state: Mapping[str, Any], *, personal: bool) -> dict[str, Any]:
-    """What the talk is about from here on, and whose it is."""
-    if work.began_as and work.patient != work.began_as:
-        return _nobodys(state)
-    if work.patient is None:
-        return dict(state)
-    return {**state, "patient": work.patient.pk, "personal": personal}
+def _state_to_store(context: TurnContext, state: ConversationState, *, personal: bool) -> ConversationState:
+    """Return what the conversation is about from here on, marked with whose it is."""
+    if context.began_as and context.patient != context.began_as:
+        return _impersonal(state)
+    if context.patient is None:
+        return state
+    return {**state, "patient": context.patient.pk, "personal": personal}
 
 
 def verified_patient(conversation: Conversation) -> Patient | None:
-    """Who was verified in this conversation, while the proof holds; nobody on a site that is not ours."""
+    """Return who was verified in this conversation, while the proof holds; nobody on a site that is not ours."""
     return conversation.patient if conversation.is_proven and not conversation.identity_elsewhere else None
 
 
-def identity_taken(work: Work) -> None:
-    """The work goes on for who is proven now: an action of this turn proved it, or ended the proof."""
-    work.conversation = work.run.conversation = events.conversation_get(work.conversation.pk)
-    work.patient = verified_patient(work.conversation)
-    if work.began_as and work.patient != work.began_as:
-        work.turn = replace(work.turn, state=_nobodys(work.turn.state), earlier=tuple)
-    work.turn = turn_of(work.turn, work.patient)
+def refresh_identity(context: TurnContext) -> None:
+    """Read who is identified now: an action of this turn proved it, or ended the proof."""
+    context.conversation = context.run.conversation = events.conversation_get(context.conversation.pk)
+    context.patient = verified_patient(context.conversation)
+    turn = context.turn
+    if context.began_as and context.patient != context.began_as:
+        turn = replace(turn, state=_impersonal(turn.state), earlier=tuple)
+    context.turn = _identified(turn, context.patient)
+    if context.session:
+        context.session.turn = context.turn
 
 
-def turn_of(turn: Turn, patient: Patient | None) -> Turn:
-    """The turn with the identity that the server knows."""
+def _identified(turn: Turn, patient: Patient | None) -> Turn:
+    """Return the turn with the identity that the server knows."""
     if patient is None:
         return replace(turn, identifier=None, patient_id=None, personal={})
     return replace(turn, identifier=patient.email, patient_id=patient.mrn, personal=_personal(patient))
 
 
 def _personal(patient: Patient) -> dict[str, list[str]]:
-    """A patient's values by kind, as `agent.safety.privacy.placeholders` takes them."""
+    """Return a patient's values by kind, as `agent.safety.privacy.placeholders` takes them."""
     return {
         "PATIENT": [name for name in (patient.name_en, patient.name_he) if name],
         "EMAIL": [patient.email],
@@ -141,11 +165,11 @@ def _personal(patient: Patient) -> dict[str, list[str]]:
     }
 
 
-def numbers_before(work: Work) -> list[str]:
-    """The numbers that earlier answers had from tools, and those that messages showed; not those of another patient's."""
-    conversation = work.conversation
+def numbers_before(context: TurnContext) -> list[str]:
+    """Return the numbers of earlier tool results and messages, without those of another patient."""
+    conversation = context.conversation
     owned = conversation.events.filter(patient__isnull=False, run__isnull=False)
-    others = owned.exclude(patient=work.patient).values("run") if work.patient else owned.values("run")
+    others = owned.exclude(patient=context.patient).values("run") if context.patient else owned.values("run")
     calls = ToolCall.objects.filter(run__conversation=conversation).exclude(run__in=others).order_by("-pk")
     found = [
         number
@@ -153,101 +177,97 @@ def numbers_before(work: Work) -> list[str]:
         for number in evidence.get("numbers", ())
     ]
     handoffs = Handoff.objects.filter(
-        Q(patient=None) | Q(patient=work.patient), conversation_id=conversation.pk
+        Q(patient=None) | Q(patient=context.patient), conversation_id=conversation.pk
     )
     return found + list(handoffs.values_list("number", flat=True))
 
 
-def work_commit(work: Work, reply: Reply, results: Sequence[StepResult], model: str) -> bool:
-    """Writes a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all.
+def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
+    """Write a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all.
 
     False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
     """
-    calls, payload = list(_calls(work)), _payload(work, reply)
-    state = _state_kept(work, reply.state, personal=bool(payload.get("personal")))
+    calls, payload = list(_calls(context)), _payload(context, reply)
+    state = _state_to_store(context, reply.state, personal=bool(payload.get("personal")))
     talk = {"state": state, "language": reply.language}
-    owner = work.patient or work.began_as  # the answer that ends a proof is still to the patient
+    owner = context.patient or context.began_as  # the answer that ends a proof is still to the patient
     with transaction.atomic():
-        # An event's number takes the conversation's row: first, as everywhere, for the other order deadlocks.
-        for type, asked in _asked(results):
-            events.event_append(
-                conversation_id=work.conversation.pk,
-                type=type,
-                payload=asked,
-                run=work.run,
-                patient=owner,
-            )
-        told = events.event_append(
-            conversation_id=work.conversation.pk,
+        # An event's number locks the conversation's row. That comes first, as everywhere: the other order deadlocks.
+        for result in context.results:
+            for type, requested in result.events if isinstance(result, ActionResult) else ():
+                events.event_append(
+                    conversation_id=context.conversation.pk,
+                    type=type,
+                    payload=dict(requested),
+                    run=context.run,
+                    patient=owner,
+                )
+        written = events.event_append(
+            conversation_id=context.conversation.pk,
             type="message.completed",
             payload=payload,
-            run=work.run,
+            run=context.run,
             patient=owner,
             talk=talk,
         )
         rows_insert(calls)
-        if not run_done(work.run, told["seq"], _worded_by(work, model), work.turn.account):
+        if not run_done(context.run, written["seq"], _worded_by(context, model), context.usage):
             transaction.set_rollback(True)
             return False
     return True
 
 
-def _asked(results: Sequence[StepResult]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """What the customer is asked for beside the answer, as types and payloads of events: a code, a yes."""
-    for result in results:
-        if result.step.name == "identity.code" and "expires_at" in result.result:
-            yield "identity.requested", {"expires_at": result.result["expires_at"]}
-        if result.step.name == "refill.ask" and result.result:
-            yield "confirm.requested", dict(result.result)
-
-
-def _payload(work: Work, reply: Reply) -> dict[str, Any]:
-    """The answer as its event holds it."""
+def _payload(context: TurnContext, reply: Reply) -> dict[str, Any]:
+    """Return the answer as its event stores it."""
     payload: dict[str, Any] = {
         "role": "assistant",
-        "run_id": str(work.run.pk),
+        "run_id": str(context.run.pk),
         "text": reply.text,
         "lang": reply.language,
         "cards": list(reply.cards),
         "suggestions": list(reply.suggestions),
         "tools": [
             {
-                "name": outcome.name,
-                "label": tool_label(outcome.name, step.arguments, reply.language),
-                "arguments": step.arguments,
-                "ok": outcome.ok,
-                "duration_ms": outcome.duration_ms,
+                "name": call.step.name,
+                "label": call.label,
+                "arguments": call.arguments_shown,
+                "ok": call.ok,
+                "duration_ms": call.duration_ms,
             }
-            for step, outcome in work.outcomes
+            for call in context.tool_runs
+            if call.outcome
         ],
     }
-    if confirm := work.run.input.get("confirm"):
+    if confirm := context.run.input.get("confirm"):
         payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
-    if _is_personal(work):
+    if _is_personal(context):
         payload["personal"] = True
     if reply.phones:
         payload["phones"] = list(reply.phones)
     return payload
 
 
-def _is_personal(work: Work) -> bool:
-    """Whether the answer may hold a patient's data: it was looked up, told to the model, or what the talk was about."""
-    state = work.conversation.state
+def _is_personal(context: TurnContext) -> bool:
+    """Return whether the answer may hold a patient's data: looked up, sent to the model, or what the talk was about."""
+    state = context.conversation.state
     is_about_them = (
-        work.began_as is not None and state.get("patient") == work.began_as.pk and bool(state.get("personal"))
+        context.began_as is not None
+        and state.get("patient") == context.began_as.pk
+        and bool(state.get("personal"))
     )
-    looked_up = any(tool_get(outcome.name).private for _, outcome in work.outcomes)
-    return looked_up or work.turn.account.personal or is_about_them
+    looked_up = any(tool_get(call.step.name).private for call in context.tool_runs if call.outcome)
+    return looked_up or context.usage.personal or is_about_them
 
 
-def _calls(work: Work) -> Iterator[ToolCall]:
-    """The rows that record a turn's calls."""
-    for _, outcome in work.outcomes:
-        row = toolcall_row(outcome, work.context())
+def _calls(context: TurnContext) -> Iterator[ToolCall]:
+    """Yield the rows that record a turn's calls."""
+    for outcome in (call.outcome for call in context.tool_runs if call.outcome):
+        row = toolcall_row(outcome, context.tool_context())
         row.evidence = {"facts": row.evidence, "numbers": list(numbers_of(outcome.result, row.evidence))}
         yield row
 
 
-def _worded_by(work: Work, model: str) -> str:
-    account = work.turn.account
-    return account.model if account.model and not account.fallback else model
+def _worded_by(context: TurnContext, model: str) -> str:
+    """Return the model that worded the answer."""
+    usage = context.usage
+    return usage.model if usage.model and not usage.fallback else model

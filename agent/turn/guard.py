@@ -1,38 +1,38 @@
-"""What holds whatever a model does: emergencies first, advice refused, codes settled, every answer checked.
+"""Checks that apply to every model: emergencies, advice refusal, code replies, the final check of the answer.
 
-`stand` may take the turn before any model sees it. `checked` lets an answer pass, or puts a safe one in its place.
+`intercept` may take the turn before any model sees it. `checked` lets an answer pass, or puts a safe one in its place.
 """
 
 import logging
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
-from agent.inference.base import Reply, Speech, Step, Turn
-from agent.llm.offline import OfflineModel
-from agent.llm.offline.answer import View
+from agent.answers.renderer import Renderer
+from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.recognise import cue_lexicon
-from agent.llm.offline.talk import handed_off
+from agent.llm.offline.session import OfflineModel
 from agent.models import Run
 from agent.safety import emergency, policy
+from agent.state import ConversationState
 from agent.tools.base import redact
 from agent.turn.answer_check import OutputCheck
-from agent.turn.context import Work
+from agent.turn.context import TurnContext
 
 log = logging.getLogger(__name__)
-# What a name or a place may be without saying anything.
+# Rules that a bare name or place may break harmlessly.
 _HARMLESS: Final = frozenset({"off_topic", "wrong_language", "foreign_language", "contact"})
 _CODE: Final = re.compile(r"\s*\d{6}\s*")
-Stand = Callable[[Turn, Speech], Awaitable[Sequence[Step] | Reply]]
 
 
 def warm_up() -> None:
-    """Loads every lexicon and the model's library: what is broken stops the start, and no customer waits for either."""
+    """Load every lexicon and the model's library: what is broken stops the start, and no customer waits for either."""
     import_string(settings.CHAT_MODEL)
     emergency.detect("hello")
     policy.check_input("hello")
@@ -40,74 +40,86 @@ def warm_up() -> None:
     cue_lexicon()
 
 
-def stand(work: Work) -> tuple[Stand | None, Turn]:
-    """Who answers this turn: the server itself, or (None) a model; and the turn as that one may see it."""
-    turn = work.turn
+async def intercept(context: TurnContext) -> Session | None:
+    """Return the session that answers this turn in place of a model, or None."""
+    turn = context.turn
     kinds = emergency.detect_all(turn.text) if turn.text else []
     if kinds:
-        return _fixed(_emergency(turn, kinds)), turn
+        return FixedReply(turn, _emergency(turn, kinds))
     if turn.asked_by_another:
-        return _fixed(
-            Reply(say("asked_by_another", turn.language), turn.language, turn.state, fixed=True)
-        ), turn
-    if work.run.kind == Run.Kind.HANDOFF:
-        return _handoff("customer_asked"), turn
-    if work.run.kind == Run.Kind.CONFIRM:
-        return _confirmed(work.run.input["confirm"]["decision"]), turn
+        reply = Reply(say("asked_by_another", turn.language), turn.language, turn.state, fixed=True)
+        return FixedReply(turn, reply)
+    if context.run.kind == Run.Kind.HANDOFF:
+        return HandoffSession(turn, "customer_asked")
+    if context.run.kind == Run.Kind.CONFIRM:
+        return ConfirmationSession(turn, context.run.input["confirm"]["decision"])
     outcome = turn.code.get("outcome")
     if outcome == "locked":
-        return _handoff("identity_failed"), turn
+        return HandoffSession(turn, "identity_failed")
     if turn.state.get("waiting") and not (turn.challenge_open or outcome) and _CODE.fullmatch(turn.text):
         outcome = "expired"  # nothing waits for it any more, so nobody read it as a code
     if outcome in ("wrong", "expired"):
-        return _fixed(_code_reply(turn, outcome)), turn
+        return FixedReply(turn, _code_reply(turn, outcome))
     verdict = policy.check_input(turn.text) if turn.text and not outcome else policy.InputVerdict.ANSWER
     if verdict != policy.InputVerdict.ANSWER:
         # Advice is refused by code, whichever model is installed.
-        return OfflineModel().next, replace(turn, refused=str(verdict.name))
-    return None, turn
+        context.turn = replace(turn, refused=str(verdict.name))
+        return await OfflineModel().open(context.turn)
+    return None
 
 
-def _fixed(reply: Reply) -> Stand:
-    async def answer(turn: Turn, speech: Speech) -> Reply:
-        return reply
+@dataclass
+class FixedReply(Session):
+    """Answers with a sentence of the server's own."""
 
-    return answer
+    reply: Reply
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
+        """Return the reply."""
+        return self.reply
 
 
-def _handoff(reason: str) -> Stand:
-    async def answer(turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        if not turn.results:
-            return [Step("handoff.open", {"reason": reason})]
-        part = handed_off(View(turn, turn.language), turn.results[0].result)
+@dataclass
+class HandoffSession(Session):
+    """Brings in a person, and tells the customer the number."""
+
+    reason: str
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Open the hand-off, then say so."""
+        if not results:
+            return [Step("handoff.open", {"reason": self.reason})]
+        turn, opened = self.turn, results[0].result
+        part = handed_off(Renderer(turn, turn.language), opened)
         text = part.text
-        if reason == "identity_failed":
-            text = say("code_locked", turn.language, number=turn.results[0].result["number"])
+        if self.reason == "identity_failed":
+            text = say("code_locked", turn.language, number=opened["number"])
         return Reply(text, turn.language, {**turn.state, "pending": None}, cards=part.cards)
 
-    return answer
 
+@dataclass
+class ConfirmationSession(Session):
+    """Carries out what the customer answered to a confirmation."""
 
-def _confirmed(decision: str) -> Stand:
-    """Carries out what the customer said to a confirmation."""
+    decision: str
 
-    async def answer(turn: Turn, speech: Speech) -> Sequence[Step] | Reply:
-        state = {**turn.state, "pending": None}
-        if decision == "no":
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Pass the refill on after a yes, then say so."""
+        turn = self.turn
+        state: ConversationState = {**turn.state, "pending": None}
+        if self.decision == "no":
             return Reply(say("confirm_declined", turn.language), turn.language, state, fixed=True)
-        if not turn.results:
+        if not results:
             return [Step("refill.pass_on")]
-        result = turn.results[0].result
-        if "number" not in result:
+        passed_on = results[0].result
+        if "number" not in passed_on:
             return Reply(say("confirm_over", turn.language), turn.language, state, fixed=True)
-        part = handed_off(View(turn, turn.language), result)
+        part = handed_off(Renderer(turn, turn.language), passed_on)
         return Reply(part.text, turn.language, state, cards=part.cards)
-
-    return answer
 
 
 def _emergency(turn: Turn, kinds: Sequence[emergency.Emergency]) -> Reply:
-    """The redirect, with the configured numbers; no tool and no model stands before it."""
+    """Return the redirect, with the configured numbers."""
     numbers = {
         "medical": settings.EMERGENCY_MEDICAL,
         "crisis": settings.EMERGENCY_CRISIS,
@@ -134,35 +146,34 @@ def _code_reply(turn: Turn, outcome: str) -> Reply:
         text = count("code_wrong", turn.language, int(turn.code.get("tries_left", 0)))
     else:
         text = say("code_expired", turn.language)
-    state = dict(turn.state)
-    if outcome == "expired" and state.get("waiting"):
-        state["pending"] = {"kind": "identifier", "frame": state["waiting"]}
+    state = turn.state.copy()
+    waiting = state.get("waiting")
+    if outcome == "expired" and waiting:
+        state["pending"] = {"kind": "identifier", "frame": waiting}
     return Reply(text, turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True)
 
 
-async def checked(work: Work, reply: Reply, check: OutputCheck) -> Reply:
-    """The reply when it holds, else a safe sentence: rules of policy, numbers with a source, promises with a row."""
+async def checked(context: TurnContext, reply: Reply, check: OutputCheck) -> Reply:
+    """Return the reply if it breaks no rule of policy and its numbers and promises are proven, else an apology."""
     if reply.fixed:
-        return reply  # the server's own words: an emergency's redirect is never held back by a check
+        return reply  # an emergency's redirect is never held back by a check
     problems = await check.of_reply(reply)
     if not problems:
         return reply
     # Codes only: the answer may hold what a log may not.
-    log.error("answer of run %s withheld: %s", work.run.pk, ",".join(sorted(set(problems))))
-    return apology(work.turn)
+    log.error("answer of run %s withheld: %s", context.run.pk, ",".join(sorted(set(problems))))
+    return apology(context.turn)
 
 
 def apology(turn: Turn) -> Reply:
-    """What is said when no checked answer could be made."""
-    pending = {"kind": "offer_person", "reason": "unverifiable"}
+    """Return the answer for a turn without one that passed the checks."""
+    state: ConversationState = {**turn.state, "pending": person_offered("unverifiable")}
     chips = [say("chip_person", turn.language)]
-    return Reply(
-        say("apology", turn.language), turn.language, {**turn.state, "pending": pending}, suggestions=chips
-    )
+    return Reply(say("apology", turn.language), turn.language, state, suggestions=chips)
 
 
 def arguments_shown(arguments: Mapping[str, Any], said: str) -> dict[str, Any]:
-    """A call's arguments as a customer may see them: no identifiers, and no words of a model's that an answer may not say."""
+    """Return a call's arguments as a customer may see them: no identifiers, and no words that an answer may not have."""
     shown = redact(arguments)
     for name, value in shown.items():
         own = isinstance(value, str) and value.casefold() not in said.casefold()

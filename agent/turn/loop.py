@@ -1,23 +1,23 @@
 """THE loop: guard → model → tools → … → checked answer, the same for every model."""
 
 import logging
-from dataclasses import replace
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agent.answers.render import tool_label
-from agent.chat.progress import Live
 from agent.conversation.spending import run_spent
 from agent.inference.base import Model, Reply, Step, StepResult
 from agent.models import Run
-from agent.threads import in_database
+from agent.threads import run_db
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turn import guard
 from agent.turn.actions import ACTIONS, action_run
 from agent.turn.answer_check import OutputCheck
-from agent.turn.context import Work, identity_taken, numbers_before, work_commit, work_of
+from agent.turn.context import TurnContext, numbers_before, refresh_identity, turn_begin, turn_commit
+from agent.turn.progress import ProgressSink
+from agent.turn.steps import ToolRun
 from agent.turn.streaming import Speaker
 from pharmacy_site.lib.remembered import remembering
 
@@ -25,71 +25,81 @@ log = logging.getLogger(__name__)
 
 
 def model_chosen() -> Model:
-    """The model of this installation."""
+    """Return the model of this installation."""
     model: Model = import_string(settings.CHAT_MODEL)()
     return model
 
 
-async def answer(run: Run, live: Live) -> None:
-    """Answers one claimed run: its events are in the log when this returns."""
+async def answer(run: Run, progress: ProgressSink) -> None:
+    """Answer one claimed run: its events are in the log when this returns."""
     with remembering():
-        await _answer(run, live)
+        await _answer(run, progress)
 
 
-async def _answer(run: Run, live: Live) -> None:
-    work = work_of(run)
+async def _answer(run: Run, progress: ProgressSink) -> None:
+    context = turn_begin(run)
     model = model_chosen()
-    check = OutputCheck(work, in_database(numbers_before))
-    speaker = Speaker(live, check)
+    check = OutputCheck(context, run_db(numbers_before))
+    speaker = Speaker(progress, check)
     try:
-        reply, results = await converse(work, model, speaker, live)
-        check.take(results)
-        reply = await guard.checked(work, reply, check)
+        reply = await converse(context, model, speaker, progress)
+        check.take(context.results)
+        reply = await guard.checked(context, reply, check)
         speaker.finish(reply)
-        done = await in_database(work_commit)(work, reply, results, model.name)
+        is_committed = await run_db(turn_commit)(context, reply, model.name)
     except BaseException:
-        await in_database(run_spent)(run, work.turn.account)  # also of a run that was cancelled
+        await run_db(run_spent)(run, context.usage)  # also of a run that was cancelled
         raise
-    if done:
-        live.hub.ring(live.key)
+    if is_committed:
+        progress.answered()
 
 
-async def converse(work: Work, model: Model, speaker: Speaker, live: Live) -> tuple[Reply, list[StepResult]]:
-    """Asks the guard, then the model, and runs the steps they ask for, until there is an answer."""
+async def converse(context: TurnContext, model: Model, speaker: Speaker, progress: ProgressSink) -> Reply:
+    """Ask the guard's session or the model's, and run the steps that it names, until it has an answer."""
+    session = context.session = await guard.intercept(context) or await model.open(context.turn)
     results: list[StepResult] = []
-    stand, work.turn = guard.stand(work)
-    ask = stand or model.next
     for _ in range(settings.CHAT_STEPS + 1):
-        speaker.attend(results)
-        said = await ask(replace(work.turn, results=tuple(results)), speaker)
+        speaker.attend(context.results)
+        said = await session.next(results, speaker)
         if isinstance(said, Reply):
-            return said, results
+            return said
+        results = []
         for step in said:
-            if len(results) >= settings.CHAT_STEPS:
-                log.warning("run %s reached the limit of %s steps", work.run.pk, settings.CHAT_STEPS)
-                return guard.apology(work.turn), results
-            results.append(await step_run(work, step, live))
-            if step.name == "identity.forget" or (
-                step.name == "identity.code" and results[-1].result.get("verified")
-            ):
-                await in_database(identity_taken)(work)
-    return guard.apology(work.turn), results
+            if len(context.results) >= settings.CHAT_STEPS:
+                log.warning("run %s reached the limit of %s steps", context.run.pk, settings.CHAT_STEPS)
+                return guard.apology(context.turn)
+            results.append(await step_run(context, step, progress))
+    return guard.apology(context.turn)
 
 
-async def step_run(work: Work, step: Step, live: Live) -> StepResult:
-    """Runs one step that a model asked for: an action of the server's, or a tool through its one door."""
+async def step_run(context: TurnContext, step: Step, progress: ProgressSink) -> StepResult:
+    """Run one step: an action of the server, or a tool."""
+    result: StepResult
     if step.name in ACTIONS:
-        return await in_database(action_run)(work.run, step, work.run.input.get("address", ""))
-    call_id = f"{work.run.pk.hex[:8]}-{len(live.calls) + 1}"
-    shown = guard.arguments_shown(step.arguments, work.turn.text)
-    label = tool_label(step.name, shown, work.turn.language)
-    live.call_begins({"call_id": call_id, "name": step.name, "label": label, "arguments": shown})
+        result = action = await run_db(action_run)(context.run, step, context.run.input.get("address", ""))
+        if action.identity_changed:
+            await run_db(refresh_identity)(context)
+    else:
+        result = await tool_run(context, step, progress)
+    context.results.append(result)
+    return result
+
+
+async def tool_run(context: TurnContext, step: Step, progress: ProgressSink) -> ToolRun:
+    """Call a tool through its one entry point, and show that it is being called."""
+    shown = guard.arguments_shown(step.arguments, context.turn.text)
+    call = ToolRun(
+        step,
+        call_id=f"{context.run.pk.hex[:8]}-{len(context.tool_runs) + 1}",
+        label=tool_label(step.name, shown, context.language),
+        arguments_shown=shown,
+    )
+    progress.tool_started(call)
     try:
-        outcome = await in_database(call_tool)(step.name, step.arguments, work.context())
-    except (InvalidArguments, UnknownTool) as error:
-        told = getattr(error, "errors", [{"field": "name", "message": "no such tool"}])
-        live.call_ends(call_id, step.name, ok=False, duration_ms=0)
-        return StepResult(step, ok=False, result={"errors": told}, code="invalid")
-    work.outcomes.append((Step(step.name, shown), outcome))
-    live.call_ends(call_id, step.name, ok=outcome.ok, duration_ms=outcome.duration_ms)
-    return StepResult(step, outcome.ok, outcome.result, outcome.code or "", outcome.evidence)
+        call = call.finish(await run_db(call_tool)(step.name, step.arguments, context.tool_context()))
+    except InvalidArguments as error:
+        call = call.refuse(error.errors)
+    except UnknownTool:
+        call = call.refuse([{"field": "name", "message": "no such tool"}])
+    progress.tool_finished(call)
+    return call

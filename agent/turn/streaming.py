@@ -4,23 +4,26 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from agent.chat.progress import Live
-from agent.inference.base import Language, Reply, StepResult, Withheld
-from agent.safety.disclosure import Findings
+from agent.answers.layout import sentences
+from agent.answers.leaflets import leaflet_texts
+from agent.inference.base import Reply, StepResult, Withheld
 from agent.safety.fixed_wording import wrong_language
 from agent.turn.answer_check import OutputCheck
+from agent.turn.progress import ProgressSink
+from pharmacy_site.lib.text import Language
+from pharmacy_site.lib.vocabulary import SENTENCE_GAP
 
 LONGEST_SENTENCE: Final = 1_500  # characters
 SHORTEST_TELLING: Final = 40  # characters that show which language an answer is in
 _OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE)
-_SENTENCE_END: Final = re.compile(r"(?<=[.!?])(?<!\d\.)\s+|\n+")
 
 
 class Speaker:
     """What is said in one turn. Leaflet texts may say what the answer itself may not."""
 
-    def __init__(self, live: Live, check: OutputCheck) -> None:
-        self._live, self._check = live, check
+    def __init__(self, progress: ProgressSink, check: OutputCheck) -> None:
+        self._progress, self._check = progress, check
+        self.verdict_forbidden = False
         self._results: Sequence[StepResult] = ()
         self._held = ""
 
@@ -34,7 +37,7 @@ class Speaker:
         self._held += piece
         if len(self._held) > LONGEST_SENTENCE:
             raise Withheld(["run_on"])
-        ends = [match.end() for match in _SENTENCE_END.finditer(self._held)]
+        ends = [match.end() for match in SENTENCE_GAP.finditer(self._held)]
         if not ends:
             return
         whole, self._held = self._held[: ends[-1]], self._held[ends[-1] :]
@@ -46,60 +49,31 @@ class Speaker:
         held, self._held = self._held, ""
         if held.strip():
             await self._show(held, language)
-        if wrong_language(self._live.text, language):
+        if wrong_language(self._progress.text, language):
             raise Withheld(["wrong_language"])
 
     async def _show(self, sentence: str, language: Language) -> None:
         # A first line may be a name in the other letters; more than that is the answer's language.
-        said = self._live.text + sentence
+        said = self._progress.text + sentence
         if len(said) > SHORTEST_TELLING and wrong_language(said, language):
             raise Withheld(["wrong_language"])
         # A leaflet's words are only excused where the answer says whose they are.
         paragraph = said.rpartition("\n\n")[2]
         quoted = leaflet_texts(self._results) if _OF_LEAFLET.search(paragraph) else []
-        problems = await self._check.of_sentence(sentence, quoted)
+        problems = await self._check.of_sentence(sentence, quoted, verdict_forbidden=self.verdict_forbidden)
         if problems:
             raise Withheld(problems)
-        self._live.say(sentence)
+        self._progress.say(sentence)
 
     def restart(self) -> None:
         """Takes back what was said: the answer begins anew."""
         self._held = ""
-        if self._live.text:
-            self._live.unsay()
+        if self._progress.text:
+            self._progress.unsay()
 
     def finish(self, reply: Reply) -> None:
         """Shows the rest of the answer as it will be kept."""
-        if not reply.text.startswith(self._live.text):
+        if not reply.text.startswith(self._progress.text):
             self.restart()
-        for sentence in sentences(reply.text[len(self._live.text) :]):
-            self._live.say(sentence)
-
-
-def sentences(text: str) -> list[str]:
-    """A text in sentences that join to the same text again."""
-    parts, start = [], 0
-    for match in _SENTENCE_END.finditer(text):
-        parts.append(text[start : match.end()])
-        start = match.end()
-    return [*parts, text[start:]] if start < len(text) else parts
-
-
-def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
-    """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
-    return [
-        text
-        for result in results
-        if result.evidence.get("leaflet")
-        for text in Findings(result.result, result.evidence).once("leaflet texts", _leaflet_texts)
-    ]
-
-
-def _leaflet_texts(found: Findings) -> list[str]:
-    texts = [
-        str(section[language])
-        for section in found.evidence["leaflet"].values()
-        for language in ("en", "he")
-        if section.get(language)
-    ]
-    return [part for text in texts for part in (text, *(piece.strip() for piece in sentences(text)))]
+        for sentence in sentences(reply.text[len(self._progress.text) :]):
+            self._progress.say(sentence)

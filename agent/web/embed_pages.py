@@ -15,11 +15,11 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_POST, require_safe
 
-from agent.chat.admission import origin_is_ours, request_address
 from agent.conversation import embedding
 from agent.demo import PUBLIC_ID
 from agent.models import ChatSite
 from agent.web.pages import language_chosen
+from pharmacy_site.lib.network import origin_is_ours, request_address
 
 LOADER = settings.BASE_DIR / "static" / "embed" / "loader.js"
 

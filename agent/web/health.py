@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from agent.chat.process import is_ending
 from pharmacy_site.lib.counters import counters
+from pharmacy_site.lib.shutdown import shutting_down
 
 State = Literal["ok", "in process", "down"]
 SECONDS: Final = 1.0
@@ -35,7 +35,7 @@ def ready(request: HttpRequest) -> JsonResponse:
     }
     parts = {name: _state(name, probe) for name, probe in probes.items()}
     whole = "down" if parts["database"] == "down" else "degraded" if "down" in parts.values() else "ok"
-    if is_ending():
+    if shutting_down.is_set():
         whole = "ending"
     response = JsonResponse({"status": whole, **parts}, status=503 if whole in ("down", "ending") else 200)
     response["Cache-Control"] = "no-store"

@@ -13,9 +13,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
-from agent.tools.base import Language
 from agent.tools.registry import field_errors
 from agent.web.serializers import Detail
+from pharmacy_site.lib.text import Language
 
 LARGEST_BODY: Final = 64 * 1024
 REFUSALS: Final[dict[int, Any]] = {401: Detail, 403: Detail, 405: Detail, 429: Detail}

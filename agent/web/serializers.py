@@ -5,9 +5,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
 
 from agent.tools.base import Text, Tool
-from agent.tools.facts import both, ingredient_names
+from agent.tools.facts import ingredient_names
 from inventory import catalog
 from inventory.models import Medication, StockLevel
+from pharmacy_site.lib.bilingual import both
 from stores.geo import Point
 from stores.models import Store
 

@@ -1,4 +1,4 @@
-"""Inventory in the admin: the catalogue, and stock by store."""
+"""Register the inventory's admin pages: the catalogue, and stock by store."""
 
 from inventory.admin import catalogue, stock
 

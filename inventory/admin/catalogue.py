@@ -1,4 +1,4 @@
-"""Medications, ingredients, categories and interactions in the admin; names in a tab for each language."""
+"""Edit medications, ingredients, categories and interactions in the admin; names have a tab for each language."""
 
 from typing import Any
 
@@ -55,7 +55,7 @@ class LeafletInline(TranslationStackedInline[LeafletSection, Medication], Stacke
 
 @admin.register(Medication)
 class MedicationAdmin(SearchByName, ModelAdmin, TabbedTranslationAdmin[Medication]):
-    """Products with their aliases, ingredients and leaflet; saving one brings the search index up to date."""
+    """Products with their aliases, ingredients and leaflet; saving one updates the search index."""
 
     list_display = [
         "name_en",
@@ -89,7 +89,7 @@ class MedicationAdmin(SearchByName, ModelAdmin, TabbedTranslationAdmin[Medicatio
     inlines = [ContentsInline, MedicationAliasInline, LeafletInline]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save the inlines, then index all names of the product anew."""
+        """Save the inlines, then index the product again."""
         super().save_related(request, form, formsets, change)
         index_rebuild([form.instance.pk])
 
@@ -111,7 +111,7 @@ class IngredientAliasInline(TabularInline):
 
 @admin.register(Ingredient)
 class IngredientAdmin(ModelAdmin, TabbedTranslationAdmin[Ingredient]):
-    """Ingredients with their other names; a changed name is indexed for every product that holds it."""
+    """Ingredients with their other names; saving one updates the search index of every product that contains it."""
 
     list_display = ["key", "name_en", "name_he", "classes", "assessed"]
     list_filter = ["assessed"]
@@ -120,7 +120,7 @@ class IngredientAdmin(ModelAdmin, TabbedTranslationAdmin[Ingredient]):
     inlines = [IngredientAliasInline]
 
     def save_related(self, request: HttpRequest, form: Any, formsets: Any, change: bool) -> None:
-        """Save the aliases, then index the products with this ingredient anew."""
+        """Save the aliases, then index the products with this ingredient again."""
         super().save_related(request, form, formsets, change)
         index_rebuild(
             Medication.objects.filter(contents__ingredient=form.instance).values_list("pk", flat=True)
@@ -136,7 +136,7 @@ class CategoryAliasInline(TabularInline):
 
 @admin.register(Category)
 class CategoryAdmin(ModelAdmin, TabbedTranslationAdmin[Category]):
-    """Categories with the names customers use for them."""
+    """Categories with the names that customers use for them."""
 
     list_display = ["name_en", "name_he", "slug", "products"]
     list_display_links = ["name_en", "name_he"]
@@ -155,7 +155,7 @@ class CategoryAdmin(ModelAdmin, TabbedTranslationAdmin[Category]):
 
 
 class InteractionForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A pair in any order; it is stored with the lower id first, so that it can be there only once."""
+    """Form for a pair in any order; it is stored with the lower id first, so that it can exist only once."""
 
     class Meta:
         model = Interaction
@@ -174,7 +174,7 @@ class InteractionForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(Interaction)
 class InteractionAdmin(ModelAdmin):
-    """What is on file about pairs of ingredients."""
+    """Interactions between pairs of ingredients."""
 
     form = InteractionForm
     list_display = ["ingredient_a", "ingredient_b", "level", "sources"]

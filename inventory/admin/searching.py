@@ -1,4 +1,4 @@
-"""Searching medications in the admin by the names customers use, through the index."""
+"""Search medications in the admin by the names that customers use, through the search index."""
 
 from typing import Any
 
@@ -10,20 +10,21 @@ from inventory.search import WHOLE_NAMES, exact_matches, partial_matches
 from pharmacy_site.lib.text import compact, fold
 
 MOST_FOUND = 500
-"""Enough to see that the search was too wide."""
+"""Rows shown of a search; somebody who gets this many searches again."""
 
 
 class SearchByName:
-    """An admin whose search box looks for medications; `medication_column` leads from its rows to them."""
+    """Admin whose search box finds medications; `medication_column` leads from its rows to the medication."""
 
     medication_column = "pk"
-    search_fields = ["pk"]  # shows the box; the search itself is below
+    # Not empty, or the search box would not be shown; the search itself is below.
+    search_fields = ["pk"]
     search_help_text = _("Any name in either language, an ingredient, or the external number.")
 
     def get_search_results(
         self: Any, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Return the rows whose medication has the name, and that none of them comes twice."""
+        """Return the rows whose medication has the name or external number; none comes twice."""
         term = search_term.strip()
         if not term:
             return queryset, False
@@ -32,12 +33,7 @@ class SearchByName:
             match.medication_id for match in partial_matches(fold(term), kinds=WHOLE_NAMES, keep=MOST_FOUND)
         }
         to_medication = "" if self.medication_column == "pk" else f"{self.medication_column}__"
-        found = Q(**{f"{to_medication}pk__in": ids}) | Q(**{f"{to_medication}external_id": term})
+        matching = Q(**{f"{to_medication}pk__in": ids}) | Q(**{f"{to_medication}external_id": term})
         if not compact(term):
             return queryset.none(), False
-        return queryset.filter(found), False
-
-
-def actor_of(request: HttpRequest) -> str:
-    """Return how movements and the audit log name the user: by number, never by name."""
-    return f"user:{request.user.pk}"
+        return queryset.filter(matching), False

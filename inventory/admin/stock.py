@@ -1,11 +1,11 @@
-"""Stock by store in the admin: edited in the list, every change a movement, nobody's change overwritten unseen."""
+"""Edit stock by store in the admin: every change is a movement, and nobody overwrites a change they have not seen."""
 
 from collections.abc import Iterable
 from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.db.models import F, Model, QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -13,14 +13,15 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from unfold.admin import ModelAdmin
 
-from inventory.admin.searching import SearchByName, actor_of
+from inventory.admin.searching import SearchByName
 from inventory.errors import StockChangedMeanwhile
 from inventory.models import StockLevel, StockMove
 from inventory.services import MOST_PACKS, stock_set
+from pharmacy_site.lib.admin import ReadOnly, actor_of
 
 
 class AvailabilityFilter(admin.SimpleListFilter):
-    """Out of stock, low, or neither."""
+    """Filter by out of stock, low, or neither."""
 
     title = _("availability")
     parameter_name = "availability"
@@ -40,7 +41,7 @@ class AvailabilityFilter(admin.SimpleListFilter):
 
 
 class StockForm(forms.ModelForm):  # type: ignore[type-arg]
-    """A level as somebody saw it: the version they saw comes back with the form, under the row's number."""
+    """Form for a level; the version that the user saw is posted with it, under the row's number."""
 
     class Meta:
         model = StockLevel
@@ -57,14 +58,14 @@ class StockForm(forms.ModelForm):  # type: ignore[type-arg]
         if self.instance.pk and "quantity" in self.changed_data:
             seen = self.data.get(f"seen-{self.instance.pk}", "")
             if seen != str(self.instance.version):
-                # The instance was read just now, and is not yet touched by what was typed.
+                # The instance was read for this request and does not have the typed quantity yet.
                 self.add_error("quantity", _changed_meanwhile(self.instance.quantity))
         return cleaned
 
 
 @admin.register(StockLevel)
 class StockLevelAdmin(SearchByName, ModelAdmin):
-    """Levels of all stores; choose a store at the side, type what was counted, save."""
+    """Stock levels, edited in the list: choose a store in the filter, type the counts, save."""
 
     medication_column = "medication"
     form = StockForm
@@ -82,7 +83,7 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
         return ["state", "updated_at", *(["store", "medication"] if obj else [])]
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Never: a product that a store gave up has 0 packs, and its movements stay."""
+        """Refuse: a product that a store no longer carries has 0 packs, and its movements stay."""
         return False
 
     def get_changelist_form(self, request: HttpRequest, **kwargs: Any) -> Any:
@@ -90,7 +91,7 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
 
     @admin.display(description=_("state"))
     def state(self, level: StockLevel) -> SafeString:
-        """How much there is in a word, together with the version that is being looked at."""
+        """Return "out of stock", "low" or nothing, with a hidden field for the version that the user sees."""
         if not level.pk:
             return SafeString("–")
         word = gettext("out of stock") if level.quantity == 0 else ""
@@ -99,7 +100,7 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
         return format_html('<input type="hidden" name="seen-{}" value="{}">{}', level.pk, level.version, word)
 
     def save_model(self, request: HttpRequest, obj: StockLevel, form: Any, change: bool) -> None:
-        """Count through the service, so that there is a movement; dates and thresholds are no movement."""
+        """Change the quantity through the service, which writes a movement; dates and thresholds need none."""
         quantity = form.cleaned_data.get("quantity", obj.quantity)
         if not change or "quantity" in form.changed_data:
             seen = int(request.POST[f"seen-{obj.pk}"]) if change else None
@@ -112,7 +113,8 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
                     reason=StockMove.Reason.COUNT,
                     expected_version=seen,
                 )
-            except StockChangedMeanwhile as changed:  # between the check of the form and now
+            except StockChangedMeanwhile as changed:
+                # Between the check of the form and now.
                 self.message_user(request, _changed_meanwhile(changed.current.quantity), messages.ERROR)
                 return
             obj.pk, obj.version, obj.quantity = level.pk, level.version, level.quantity
@@ -123,8 +125,8 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
 
 
 @admin.register(StockMove)
-class StockMoveAdmin(SearchByName, ModelAdmin):
-    """Every change of a level; read only, and the database refuses changes, too."""
+class StockMoveAdmin(SearchByName, ReadOnly):
+    """Stock movements; read-only here, and the database refuses changes as well."""
 
     medication_column = "medication"
     list_display = ["at", "store", "medication", "delta", "quantity_after", "reason", "actor", "note"]
@@ -133,15 +135,6 @@ class StockMoveAdmin(SearchByName, ModelAdmin):
     list_select_related = ["store", "medication"]
     list_per_page = 50
     show_full_result_count = False
-
-    def has_add_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
 
 
 def _changed_meanwhile(packs: int) -> str:

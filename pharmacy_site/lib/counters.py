@@ -1,14 +1,35 @@
-"""The cache that limits are counted in, one client per process.
+"""Limits on how often something happens, counted in the cache for all processes."""
 
-Django makes a cache client for each thread or task; under ASGI that is one Redis connection for every open socket.
-"""
-
+import logging
 from functools import cache
 
 from django.core.cache import BaseCache, caches
 
+log = logging.getLogger(__name__)
+
 
 @cache
 def counters() -> BaseCache:
-    """The default cache, for all threads: the clients of Redis and of the local memory are thread-safe."""
+    """Return the cache client that limits are counted with, one per process.
+
+    Django makes a client for each thread or task; under ASGI that is one Redis connection for every open socket. The
+    clients of Redis and of the local memory are thread-safe.
+    """
     return caches.create_connection("default")
+
+
+def minute_admits(name: str, *, limit: int) -> bool:
+    """Count one more use under this name and return whether it is within the limit of a minute.
+
+    When the cache fails, uses are admitted and that is logged: nothing may stop with Redis.
+    """
+    try:
+        counters().add(name, 0, 60)
+        return bool(counters().incr(name) <= limit)
+    except ValueError:
+        # The minute ended between the two calls.
+        return True
+    except Exception as error:
+        # Each cache client has errors of its own.
+        log.warning("throttle not counted, the cache failed: %s", type(error).__name__)
+        return True

@@ -12,6 +12,8 @@ from typing import Final, Literal
 
 from rapidfuzz.distance import OSA
 
+from pharmacy_site.lib.vocabulary import ANY_HEBREW_LETTER, EMAIL_LOOSE, HEBREW, MONTHS_SHORT
+
 Language = Literal["he", "en"]
 
 _KEPT_CONTROL: Final = "\n"
@@ -36,16 +38,16 @@ _DIGITS_THEN_LETTERS: Final = re.compile(r"(\d)([^\W\d_])")
 _DOUBLED_VAV: Final = re.compile(r"ו{2,}")
 _DOUBLED_YOD: Final = re.compile(r"י{2,}")
 
-_HEBREW_LETTER: Final = re.compile(r"[\u05d0-\u05ea\u05ef-\u05f2\ufb1d-\ufb4f]")
-_HEBREW_WORD: Final = re.compile(r"[\u05d0-\u05ea]+")
+_HEBREW_WORD: Final = re.compile(f"[{HEBREW}]+")
 _ADDRESS: Final = re.compile(
-    r"\S+@\S+|\w+://\S+|www\.\S+|[\w.-]+\.(?:com|org|net|io|il|gov|edu|info|co)\b(?:/\S*)?", re.IGNORECASE
+    rf"{EMAIL_LOOSE.pattern}|\w+://\S+|www\.\S+|[\w.-]+\.(?:com|org|net|io|il|gov|edu|info|co)\b(?:/\S*)?",
+    re.IGNORECASE,
 )
 _LATIN_WORD: Final = re.compile(r"[A-Za-z]{2,}")
 # Words that belong to a quantity or a date; a message that has only these is still "a number".
 _NUMBER_WORDS: Final = frozenset(
     {"mg", "mcg", "ug", "ml", "iu", "gr", "kg", "cm", "km", "am", "pm", "st", "nd", "rd", "th"}
-    | {"jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec"}
+    | {"sept", *MONTHS_SHORT}
 )
 
 # ו + (that, when) + (in, to, as, from) + the; the order is the grammar's.
@@ -127,6 +129,11 @@ def compact(text: str) -> str:
     return fold(text).replace(" ", "")
 
 
+def as_language(stored: str) -> Language:
+    """Return a stored language as one of the two that answers come in; English for anything else."""
+    return "he" if stored == "he" else "en"
+
+
 def words(text: str) -> list[str]:
     """Return the words of the folded text."""
     return fold(text).split()
@@ -138,7 +145,7 @@ def language_of(text: str) -> Language | None:
     Any Hebrew letter makes it Hebrew. Numbers, dates, phones, identifiers, e-mail and web addresses are no
     language; that a lone word is a medicine's name only the caller can know.
     """
-    if _HEBREW_LETTER.search(text):
+    if ANY_HEBREW_LETTER.search(text):
         return "he"
     for chunk in _ADDRESS.sub(" ", text).split():
         if any(char.isdigit() for char in chunk):

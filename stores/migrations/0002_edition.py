@@ -1,9 +1,8 @@
 from django.db import migrations, models
 
-from stores.edition import stamps_end
-
 
 class Migration(migrations.Migration):
+    # The table of a cache that 0003 removes again.
 
     dependencies = [
         ("stores", "0001_initial"),
@@ -16,6 +15,4 @@ class Migration(migrations.Migration):
                 ("stamp", models.UUIDField(primary_key=True, serialize=False)),
             ],
         ),
-        # The triggers are made after each migration, and go before their table does.
-        migrations.RunPython(migrations.RunPython.noop, stamps_end),
     ]

@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils.html import escape
 
-from agent.conversation import events, runs
+from agent.conversation import accept, events
 from agent.models import ApiKey, Conversation, ToolCall
 from prescriptions.models import AuditEvent
 
@@ -21,7 +21,7 @@ SCRIPT = "<script>alert(1)</script> do you have Advil?"
 def conversation(demo_committed: None) -> Conversation:
     found, _ = events.conversation_begin(language="en")
     for text in (SCRIPT, "Do you have Cetirizine in stock?"):
-        runs.message_accept(conversation_id=found.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1")
+        accept.message_accept(conversation_id=found.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1")
         answer_next(found.pk)
     return found
 

@@ -58,6 +58,14 @@ def test_without_another_part(client: Client, monkeypatch: pytest.MonkeyPatch, p
     )
 
 
+def test_a_process_that_shuts_down_is_not_ready(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutting_down = threading.Event()
+    shutting_down.set()
+    monkeypatch.setattr(health, "shutting_down", shutting_down)
+    response = client.get("/readyz")
+    assert (response.status_code, response.json()["status"]) == (503, "ending")
+
+
 def test_redis_and_the_broker_are_asked_for_real(client: Client, settings: Any) -> None:
     settings.REDIS_URL = settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     response = client.get("/readyz")

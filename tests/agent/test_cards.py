@@ -10,12 +10,12 @@ import pytest
 from answering import answer_next
 from django.utils import timezone
 
-from agent.conversation import events, runs
+from agent.answers import cards
+from agent.answers.renderer import Renderer
+from agent.conversation import accept, events
 from agent.inference.base import Turn
-from agent.llm.offline import cards
-from agent.llm.offline.answer import View
 from agent.models import Conversation, Event, ToolCall
-from agent.safety.grounding import ungrounded_numbers
+from agent.safety.grounding import Grounds
 from inventory.models import Medication, StockLevel
 from prescriptions.models import Patient
 from stores.models import Store
@@ -35,7 +35,7 @@ def ask(demo_committed: None) -> Ask:
         if patient:
             person = Patient.objects.get(mrn=patient)
             Conversation.objects.filter(pk=conversation.pk).update(patient=person, verified_at=timezone.now())
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         answer_next(conversation.pk)
@@ -195,8 +195,9 @@ def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> N
     assert {"lat": 32.0561234567, "lng": -34.7690001} in places
     evidence = ToolCall.objects.get(name="check_stock").evidence["numbers"]
     shown = "\n".join(str(abs(number)) for place in places for number in place.values())
-    assert ungrounded_numbers(shown, evidence=[evidence]) == []
-    assert ungrounded_numbers("32.999", evidence=[evidence]) == ["32.999"]
+    grounds = Grounds([evidence])
+    assert grounds.missing(shown) == []
+    assert grounds.missing("32.999") == ["32.999"]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +211,7 @@ def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> N
 )
 def test_closed_branch_says_when_it_opens(opens: str | None, language: Any, words: str) -> None:
     now = datetime.fromisoformat("2026-06-03T14:00:00+03:00")
-    view = View(Turn("", language, {}, now), language)
+    view = Renderer(Turn("", language, {}, now), language)
     store = {"label_en": "Jaffa", "label_he": "יפו", "quantity": 5, "open_now": False, "opens_at": opens}
     facts = {"label_en": "Advil", "label_he": "אדוויל", "rx": False}
     [row] = cards.stock_card(view, facts, [{**store, "hours_today": []}])["data"]["stores"]

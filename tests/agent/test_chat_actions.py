@@ -13,7 +13,7 @@ from freezegun import freeze_time
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
-from agent.conversation import events, retention, runs
+from agent.conversation import accept, events, retention
 from agent.models import Conversation, Event, Run, ToolCall
 from evaluation.chat import Chat
 from evaluation.customer import demo_code
@@ -153,7 +153,7 @@ def test_a_deleted_conversation_is_gone_for_every_tab(chat_server: Any) -> None:
 @pytest.mark.django_db
 def test_deleting_takes_what_was_said_and_leaves_a_line_in_the_audit_log() -> None:
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid.uuid4(), text="hi", address="")
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid.uuid4(), text="hi", address="")
     with pytest.raises(events.ConversationGone):
         retention.conversation_delete(conversation.pk, "0" * 64)
     retention.conversation_delete(conversation.pk, conversation.secret_hash)
@@ -161,7 +161,7 @@ def test_deleting_takes_what_was_said_and_leaves_a_line_in_the_audit_log() -> No
     line = AuditEvent.objects.get(what="conversation_deleted")
     assert (line.who, line.why) == (f"chat:{conversation.pk}", "customer_asked")
     with pytest.raises(events.ConversationGone):
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk,
             key=conversation.secret_hash,
             client_msg_id=uuid.uuid4(),
@@ -188,7 +188,7 @@ def test_a_place_is_kept_until_it_is_taken_back() -> None:
     conversation, _ = events.conversation_begin(language="en")
 
     def place(**given: Any) -> tuple[float | None, float | None]:
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid.uuid4(), text="hi", address="", **given
         )
         conversation.refresh_from_db()

@@ -15,10 +15,10 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from agent.chat import bell, chat_socket, consumer, hub, process, progress, runner
-from agent.conversation import events, modes, retention, runs
+from agent.conversation import accept, events, modes, retention, runs
 from agent.inference.base import Step
 from agent.models import Conversation, Event, Run
-from agent.threads import in_database
+from agent.threads import run_db
 from agent.turn.actions import action_run
 from prescriptions import handoffs, identity
 from prescriptions.models import Challenge, Handoff, Patient, Prescription
@@ -56,7 +56,7 @@ def challenged(conversation: Conversation) -> str:
 
 
 def submit(conversation: Conversation, code: str) -> str:
-    return runs.code_submit(conversation_id=conversation.pk, code=code, address=HERE).outcome
+    return accept.code_submit(conversation_id=conversation.pk, code=code, address=HERE).outcome
 
 
 # -- Codes ---------------------------------------------------------------------------------------------------
@@ -79,21 +79,21 @@ def test_a_right_code_that_comes_twice_at_once_proves_it(demo_committed: None, m
     code = challenged(conversation)
     key = uuid4()
 
-    def send() -> runs.Accepted:
-        return runs.message_accept(
+    def send() -> accept.Accepted:
+        return accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=key, text=f"it is {code}", address=HERE
         )
 
-    real, inside = runs._code_try, []
+    real, inside = accept._code_try, []
 
-    def tried(*args: Any) -> runs.CodeOutcome:
+    def tried(*args: Any) -> accept.CodeOutcome:
         outcome = real(*args)
         if not inside:
             inside.append(True)
             send()  # the other socket's, between this one's try and its transaction
         return outcome
 
-    monkeypatch.setattr(runs, "_code_try", tried)
+    monkeypatch.setattr(accept, "_code_try", tried)
     send()
     assert Challenge.objects.get(conversation_id=conversation.pk).state == Challenge.State.USED
     assert Conversation.objects.get(pk=conversation.pk).patient is not None
@@ -116,7 +116,7 @@ def test_a_cancelled_run_has_no_effect_any_more(demo_committed: None) -> None:
     run = runs.run_claim(conversation.pk)
     assert run
     run.conversation = Conversation.objects.select_related("patient", "site").get(pk=conversation.pk)
-    assert runs.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
+    assert accept.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
     action_run(run, Step("refill.pass_on"), HERE)  # its thread goes on all the same
     assert not Handoff.objects.filter(conversation_id=conversation.pk).exists()
 
@@ -143,7 +143,7 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
 @pytest.mark.django_db(transaction=True)
 def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
     conversation = begun()
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     run = runs.run_claim(conversation.pk)
     assert run
     locked: list[str] = []
@@ -151,8 +151,8 @@ def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
     monkeypatch.setattr(
         events, "conversation_locked", lambda *a, **k: (locked.append("conversation"), real_lock(*a, **k))[1]
     )
-    real_end = runs._end
-    monkeypatch.setattr(runs, "_end", lambda *a, **k: (locked.append("run"), real_end(*a, **k))[1])
+    real_end = runs.run_end
+    monkeypatch.setattr(runs, "run_end", lambda *a, **k: (locked.append("run"), real_end(*a, **k))[1])
     runs.run_fail(run, "internal")
     # run_cancel and conversation_delete take the conversation's row first: the other order deadlocks on PostgreSQL.
     assert locked[0] == "conversation"
@@ -162,7 +162,7 @@ def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
 def test_the_audit_logs_head_is_taken_last() -> None:
     conversation = begun()
     for _ in range(5):
-        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+        accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     opened = handoffs.handoff_open(
         conversation_id=conversation.pk, reason="asked", run_key=str(uuid4()), language="en"
     )
@@ -249,7 +249,7 @@ async def test_news_reach_other_processes_in_order(monkeypatch: Any, settings: A
 @pytest.mark.django_db(transaction=True)
 async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(monkeypatch: Any) -> None:
 
-    conversations = [await in_database(begun)() for _ in range(40)]
+    conversations = [await run_db(begun)() for _ in range(40)]
     keys = [conversation.secret_hash for conversation in conversations]
     house = process.Process.__new__(process.Process)
     house.hub = SimpleNamespace(
@@ -271,7 +271,7 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
     house.hub.deaf = False
     house._turned(False)
     await asyncio.gather(first, house._settling)
-    left = await in_database(Conversation.objects.filter(mode="degraded").count)()
+    left = await run_db(Conversation.objects.filter(mode="degraded").count)()
     assert left == 0
 
 
@@ -288,14 +288,14 @@ def socket_of(monkeypatch: Any) -> tuple[consumer.ChatConsumer, list[dict[str, A
 async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> None:
     gate = asyncio.Event()
 
-    def in_database(function: Any) -> Any:
+    def run_db(function: Any) -> Any:
         async def slow(*args: Any) -> Any:
             await gate.wait()
             return {"run_id": "r", "attempt": 1, "calls": [], "text": "Half an ans"}
 
         return slow
 
-    monkeypatch.setattr(chat_socket, "at_door", in_database)
+    monkeypatch.setattr(chat_socket, "run_urgent", run_db)
     socket, pushed = socket_of(monkeypatch)
     socket.tell({"type": "message.delta", "run_id": "r", "offset": 5, "text": "an ans"})  # a hole: it is read
     await asyncio.sleep(0)
@@ -308,7 +308,7 @@ async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> Non
 async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch: Any) -> None:
     gate = asyncio.Event()
 
-    def at_door(function: Any) -> Any:
+    def run_urgent(function: Any) -> Any:
         async def slow(*args: Any) -> Any:
             await gate.wait()
             asked = {"type": "message.completed", "role": "user", "seq": 1}
@@ -316,7 +316,7 @@ async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch
 
         return slow
 
-    monkeypatch.setattr(chat_socket, "at_door", at_door)
+    monkeypatch.setattr(chat_socket, "run_urgent", run_urgent)
     socket, pushed = socket_of(monkeypatch)
     socket.grown()  # the message: the log is being read while its run begins, calls a tool and ends
     for kind in ("run.started", "tool.started", "tool.finished"):
@@ -336,7 +336,7 @@ async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch
 
 
 def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() -> None:
-    here = progress.Live(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
+    here = progress.RunProgress(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
     here.say("Half an answer")
     here.progress()  # a second tab says hello
     assert here.changed
@@ -370,7 +370,7 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
 async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_committed: None) -> None:
     began, ended = asyncio.Event(), []
 
-    async def slow(run: Run, here: progress.Live) -> None:
+    async def slow(run: Run, here: progress.RunProgress) -> None:
         if not began.is_set():
             began.set()
             try:
@@ -378,19 +378,19 @@ async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_commi
             finally:
                 ended.append("stopped")
         ended.append(str(run.input_seq))
-        await in_database(runs.run_fail)(run, "internal")
+        await run_db(runs.run_fail)(run, "internal")
 
     def send() -> None:
-        runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+        accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
 
-    conversation = await in_database(begun)()
+    conversation = await run_db(begun)()
     ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), slow)
     try:
-        await in_database(send)()
-        await in_database(send)()
+        await run_db(send)()
+        await run_db(send)()
         ours.wake(conversation.pk)
         await asyncio.wait_for(began.wait(), 10)
-        run_id = await in_database(runs.run_cancel)(conversation_id=conversation.pk)
+        run_id = await run_db(accept.run_cancel)(conversation_id=conversation.pk)
         ours.stop(run_id)
         for _ in range(100):
             if not ours._tasks:
@@ -400,13 +400,14 @@ async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_commi
         await ours.drain(0)
     # Not the first one's answer, and no wait for its 60 seconds.
     assert ended == ["stopped", "2"]
-    states = await in_database(
+    states = await run_db(
         lambda: list(conversation.runs.order_by("input_seq").values_list("state", flat=True))
     )()
     assert states == ["cancelled", "failed"]
 
 
 # -- Tasks that may not die ---------------------------------------------------------------------------------------
+@pytest.mark.django_db(transaction=True)
 async def test_the_sweep_survives_a_full_table_of_files(monkeypatch: Any, settings: Any) -> None:
     settings.CHAT_SWEEP = 0.05
     looks: list[int] = []
@@ -432,7 +433,7 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
         pk=uuid4(), conversation_id=uuid4(), attempts=1, conversation=SimpleNamespace(secret_hash="k")
     )
 
-    def in_database(function: Any) -> Any:
+    def run_db(function: Any) -> Any:
         async def call(*args: Any) -> Any:
             found = function(*args) if function == ours._claim else function is not runs.runs_abandoned or []
             await asyncio.sleep(0.2)
@@ -444,8 +445,7 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
         await asyncio.sleep(20)
 
     monkeypatch.setattr(runs, "run_claim", lambda conversation_id: claimed)
-    monkeypatch.setattr(runner, "in_database", in_database)
-    monkeypatch.setattr(runner, "when_free", in_database)
+    monkeypatch.setattr(runner, "run_db", run_db)
     ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), long)
     ours.wake(claimed.conversation_id)
     await asyncio.sleep(0.1)  # the claim is on its way
@@ -461,7 +461,7 @@ async def test_a_database_that_hangs_keeps_no_process_alive(monkeypatch: Any) ->
 
         return call
 
-    monkeypatch.setattr(runner, "when_free", hanging)
+    monkeypatch.setattr(runner, "run_db", hanging)
     monkeypatch.setattr(runner, "GIVE_BACK_SECONDS", 0.2)
     ours = runner.Runner(SimpleNamespace(), None)
     ours.wake(uuid4())
@@ -478,5 +478,5 @@ def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
         active_at=timezone.now() - timedelta(minutes=16),
     )
     modes.settle(conversation.pk, degraded=True)  # Redis fails while the customer is away
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     assert Conversation.objects.get(pk=conversation.pk).patient is None

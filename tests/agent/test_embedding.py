@@ -11,9 +11,10 @@ from django.core.cache import cache
 from django.utils import timezone
 from pytest_django import Settings
 
+from agent.chat import protocol
 from agent.chat.protocol import BadFrame
 from agent.checks import plain_http_sites
-from agent.conversation import embedding, events, runs
+from agent.conversation import accept, embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
 from agent.turn.context import verified_patient
@@ -198,7 +199,13 @@ def test_a_conversation_goes_on_where_it_began(embedded: tuple[Conversation, str
 
 # -- The door -----------------------------------------------------------------------------------------------
 def enter(**hello: Any) -> embedding.Entrance:
-    return embedding.entrance(hello, HERE, language="he")
+    return embedding.entrance(
+        address=HERE,
+        language="he",
+        site=protocol.short(hello, "site"),
+        ticket=protocol.short(hello, "ticket"),
+        secret=protocol.short(hello, "conversation"),
+    )
 
 
 def test_a_hello_on_our_own_page_begins_or_goes_on(db: None) -> None:
@@ -313,7 +320,7 @@ def ask(demo_committed: None) -> Callable[[Conversation, str], Event]:
     """Says something in a conversation and returns the answer's event."""
 
     def said(conversation: Conversation, text: str) -> Event:
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         return answered(conversation)
@@ -379,12 +386,14 @@ def test_on_a_site_of_our_own_identity_is_proven_as_ever(ask: Callable[[Conversa
 
 @pytest.mark.parametrize("policy", ["otp", "identifier"])
 def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Settings, policy: str) -> None:
+    from agent.inference.base import Step
     from agent.turn.actions import identity_code
 
     settings.CHAT_IDENTITY = policy
     conversation = framed()
     run = Run.objects.create(conversation=conversation, input_seq=0)
-    assert identity_code(run, {"identifier": CONTACTS[0]}, "") == {"verified": False, "elsewhere": True}
+    asked = Step("identity.code", {"identifier": CONTACTS[0]})
+    assert identity_code(run, asked, "").result == {"verified": False, "elsewhere": True}
     assert not Challenge.objects.exists()
 
 

@@ -5,11 +5,11 @@ import zlib
 from pathlib import Path
 
 import pytest
-import yaml
 from django.conf import settings
 
 from agent.answers.sentences import PLURALS, SENTENCES
 from agent.safety.policy import check_free
+from pharmacy_site.lib.yaml_files import yaml_read
 
 _CORPORA = Path(__file__).parent / "free_wording"
 _HARD = ("advice", "dose_for_person", "safe_claim", "promise")
@@ -18,7 +18,7 @@ _ALSO = {"off_topic"}
 
 
 def _read(name: str) -> object:
-    return yaml.safe_load((_CORPORA / f"{name}.yaml").read_text(encoding="utf-8"))
+    return yaml_read(_CORPORA / f"{name}.yaml")
 
 
 def _stopped(lang: str) -> list[tuple[str, str]]:
@@ -151,11 +151,7 @@ def test_no_interaction_is_said_with_what_it_does_not_mean() -> None:
 def test_every_leaflet_text_may_be_quoted(lang: str) -> None:
     head = {"en": "According to the leaflet (adults): ", "he": "לפי העלון (מבוגרים): "}[lang]
     catalogue = Path(settings.BASE_DIR) / "fixtures" / "demo" / "medications.yaml"
-    texts = [
-        sides[lang]
-        for product in yaml.safe_load(catalogue.read_text(encoding="utf-8"))
-        for sides in product["leaflet"].values()
-    ]
+    texts = [sides[lang] for product in yaml_read(catalogue) for sides in product["leaflet"].values()]
     assert len(texts) > 100
     assert [text for text in texts if check_free(head + text, lang, quoted=[text])] == []
 

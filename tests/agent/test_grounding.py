@@ -5,8 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from agent.safety.disclosure import facts_of
-from agent.safety.grounding import numbers_in, numbers_of, ungrounded_numbers
+from agent.safety.grounding import Grounds, numbers_of
 from pharmacy_site.lib.remembered import remembering
 
 RESULT = {
@@ -54,9 +53,8 @@ RESULT = {
     ],
 )
 def test_proved(answer: str) -> None:
-    assert ungrounded_numbers(answer, evidence=[RESULT], allowed=["101", "I have 77 tablets"]) == []
-    stored = numbers_in(RESULT)
-    assert ungrounded_numbers(answer, evidence=[stored], allowed=["101", "I have 77 tablets"]) == []
+    for evidence in (RESULT, numbers_of(RESULT, {})):  # as it came, and as it is stored
+        assert Grounds([evidence], ["101", "I have 77 tablets"]).missing(answer) == []
 
 
 @pytest.mark.parametrize(
@@ -81,18 +79,18 @@ def test_proved(answer: str) -> None:
     ],
 )
 def test_not_proved(answer: str, missing: list[str]) -> None:
-    found = ungrounded_numbers(answer, evidence=[RESULT])
+    found = Grounds([RESULT]).missing(answer)
     assert len(found) == len(missing)
     assert found == missing or missing == ["٥٠٠"]
 
 
 def test_nothing_proves_nothing() -> None:
-    assert ungrounded_numbers("7 of 9", evidence=[]) == ["7", "9"]
-    assert ungrounded_numbers("1 packs", evidence=[True, None, {"ok": True}]) == ["1"]
+    assert Grounds([]).missing("7 of 9") == ["7", "9"]
+    assert Grounds([True, None, {"ok": True}]).missing("1 packs") == ["1"]
 
 
 def test_canonical_numbers_are_stable() -> None:
-    first = numbers_in(RESULT)
+    first = numbers_of(RESULT, {})
     assert first == sorted(set(first))
     assert {
         "200",
@@ -104,20 +102,20 @@ def test_canonical_numbers_are_stable() -> None:
         "count:3",
         "time:08:00",
     } <= set(first)
-    assert numbers_in(first)  # readable again
-    assert numbers_in([]) == ["count:0"]
-    assert numbers_in("B12 and 1,000 IU") == ["1000", "12"]
+    assert Grounds([first]).missing("200 mg, 400 mg") == []  # readable again
+    assert numbers_of({"found": []}, {}) == ["count:0"]
+    assert numbers_of({"name": "B12 and 1,000 IU"}, {}) == ["1000", "12"]
 
 
 def test_dates_of_both_orders_and_impossible_ones() -> None:
-    assert ungrounded_numbers("15/1/2026 1/15/2026", evidence=["2026-01-15"]) == []
-    assert ungrounded_numbers("45/45/2026", evidence=["2026-01-15"]) == ["45/45/2026"]
+    assert Grounds(["2026-01-15"]).missing("15/1/2026 1/15/2026") == []
+    assert Grounds(["2026-01-15"]).missing("45/45/2026") == ["45/45/2026"]
 
 
 def test_the_numbers_of_a_call_are_those_that_may_be_told() -> None:
     result, evidence = {"qty": 41}, {"medication": {"id": 7, "controlled": True}, "pack_size": 20}
     with remembering():
         first = numbers_of(result, evidence)
-        assert first == numbers_in(facts_of(result, evidence)) == ["20"]
+        assert first == ["20"]
         assert numbers_of(result, evidence) is first  # read once in a turn
         assert numbers_of({"qty": 42}, {}) == ["42"]  # and another call's are its own

@@ -5,9 +5,9 @@ from uuid import uuid4
 import pytest
 from answering import answer_next
 
-from agent.conversation import events, runs
+from agent.conversation import accept, events
 from agent.models import Event
-from inventory import catalog
+from inventory.index import index_rebuild
 from inventory.models import Medication, MedicationTerm
 
 # (asked for, listed instead)
@@ -41,10 +41,10 @@ def test_the_other_one_is_never_given_unasked(
     other, _ = Medication.objects.get_or_create(
         name_en=listed, defaults={"name_he": listed, "form": "tablet"}
     )
-    catalog.index_rebuild([other.pk])
+    index_rebuild([other.pk])
     assert MedicationTerm.objects.filter(medication=other).exists()  # it can be found, so it could be given
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(
+    accept.message_accept(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text=question.format(asked), address=""
     )
     answer_next(conversation.pk)

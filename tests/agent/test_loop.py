@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -10,10 +11,10 @@ from answering import answer, answer_next
 
 from agent.chat.hub import Hub
 from agent.chat.runner import Runner
-from agent.conversation import events, runs
-from agent.inference.base import Reply, Step, Turn
+from agent.conversation import accept, events, runs
+from agent.inference.base import Reply, Session, Step, StepResult, Turn
 from agent.models import Conversation, Event, Run, ToolCall
-from agent.threads import in_database
+from agent.threads import run_db
 from agent.turn import loop
 from prescriptions.models import AuditEvent, Patient
 
@@ -26,10 +27,21 @@ class Scripted:
     def __init__(self, *script: Sequence[Step] | Reply) -> None:
         self.script = list(script)
         self.turns: list[Turn] = []
+        self.results: list[StepResult] = []
 
-    async def next(self, turn: Turn, speech: object) -> Sequence[Step] | Reply:
+    async def open(self, turn: Turn) -> "ScriptedSession":
         self.turns.append(turn)
-        return self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        return ScriptedSession(turn, self)
+
+
+@dataclass
+class ScriptedSession(Session):
+    model: Scripted
+
+    async def next(self, results: Sequence[StepResult], speech: object) -> Sequence[Step] | Reply:
+        self.model.results += results
+        script = self.model.script
+        return script.pop(0) if len(script) > 1 else script[0]
 
 
 def says(text: str) -> Reply:
@@ -44,7 +56,7 @@ def asked(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> Any:
         model: Any, text: str = "Do you have Advil?", patient: str | None = None
     ) -> tuple[Conversation, str]:
         conversation, _ = events.conversation_begin(language="en")
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         if patient:
@@ -78,7 +90,7 @@ FOREIGN = [
 def test_a_model_never_reads_another_patients_prescriptions(asked: Any, arguments: dict[str, Any]) -> None:
     model = Scripted([Step("prescription_management", arguments)], says("I could not find it."))
     asked(model, patient="10000101")
-    [result] = model.turns[-1].results
+    [result] = model.results
     assert not result.ok
     assert "Rachel" not in str(result.result) and "prescriptions" not in result.result
     assert AuditEvent.objects.filter(what="authz_denied").count() == 1
@@ -92,7 +104,7 @@ def test_without_a_proof_no_patient_tool_answers(asked: Any) -> None:
         says("I need a code."),
     )
     asked(model)
-    assert [result.ok for result in model.turns[-1].results] == [False, False]
+    assert [result.ok for result in model.results] == [False, False]
     assert not ToolCall.objects.filter(ok=True).exists()
 
 
@@ -101,7 +113,7 @@ def test_arguments_that_break_the_schema_come_back_to_the_model(asked: Any) -> N
         [Step("check_inventory", {"medication_id": True, "x": 1}), Step("no_such", {})], says("Sorry.")
     )
     asked(model)
-    first, second = model.turns[-1].results
+    first, second = model.results
     assert first.code == second.code == "invalid"
     assert {error["field"] for error in first.result["errors"]} == {"medication_id", "x"}
 
@@ -163,11 +175,15 @@ def test_advice_is_refused_before_any_model_and_calls_no_tool(asked: Any) -> Non
 def test_a_broken_model_ends_in_a_visible_failure(
     demo_committed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    class BrokenSession(Session):
+        async def next(self, results: Sequence[StepResult], speech: object) -> Reply:
+            raise RuntimeError("no model")
+
     class Broken:
         name = "broken"
 
-        async def next(self, turn: Turn, speech: object) -> Reply:
-            raise RuntimeError("no model")
+        async def open(self, turn: Turn) -> Session:
+            return BrokenSession(turn)
 
     async def run() -> None:
         runner = Runner(Hub(), loop.answer)
@@ -178,7 +194,7 @@ def test_a_broken_model_ends_in_a_visible_failure(
                 return
 
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="Advil?", address="")
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="Advil?", address="")
     monkeypatch.setattr(loop, "model_chosen", Broken)
     asyncio.run(run())
     assert Run.objects.get().state == Run.State.FAILED
@@ -189,7 +205,7 @@ def test_a_run_that_was_taken_away_writes_nothing(
     demo_committed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(
+    accept.message_accept(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text="Do you have Advil?", address=""
     )
     claimed = runs.run_claim(conversation.pk)
@@ -198,9 +214,9 @@ def test_a_run_that_was_taken_away_writes_nothing(
     class Slow:
         name = "slow"
 
-        async def next(self, turn: Turn, speech: object) -> Reply:
-            await in_database(runs.run_cancel)(conversation_id=conversation.pk)
-            return says("Late.")
+        async def open(self, turn: Turn) -> Session:
+            await run_db(accept.run_cancel)(conversation_id=conversation.pk)
+            return ScriptedSession(turn, Scripted(says("Late.")))
 
     monkeypatch.setattr(loop, "model_chosen", Slow)
     answer(claimed)
@@ -227,7 +243,7 @@ def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:
     ],
 )
 def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: Any, message: str) -> None:
-    from agent.llm.offline import OfflineModel
+    from agent.llm.offline.session import OfflineModel
 
     _, said = asked(OfflineModel(), message)
     assert "101" in said
@@ -237,7 +253,7 @@ def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: 
     "message", ["Do you have Advil?", "blorvex", "what should i take for my cold?", "hello"]
 )
 def test_no_alarm_without_a_sign(asked: Any, message: str) -> None:
-    from agent.llm.offline import OfflineModel
+    from agent.llm.offline.session import OfflineModel
 
     _, said = asked(OfflineModel(), message)
     assert "101" not in said

@@ -4,12 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
 from django.conf import settings
 
 from agent.answers.sentences import PLURALS, SENTENCES
 from agent.safety.lexicon import Lexicon
 from agent.safety.policy import InputVerdict, check_input, check_output
+from pharmacy_site.lib.yaml_files import yaml_read
 
 ANSWER = [
     "is it safe in pregnancy according to the leaflet",
@@ -677,7 +677,7 @@ def test_every_leaflet_text_may_be_quoted() -> None:
     heads = {"en": "According to the leaflet (adults): ", "he": "לפי העלון (מבוגרים): "}
     catalogue = Path(settings.BASE_DIR) / "fixtures" / "demo" / "medications.yaml"
     seen = 0
-    for product in yaml.safe_load(catalogue.read_text(encoding="utf-8")):
+    for product in yaml_read(catalogue):
         for sides in product["leaflet"].values():
             for lang, text in sides.items():
                 seen += 1

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from freezegun import freeze_time
 
-from agent.conversation import events, runs
+from agent.conversation import accept, events, runs
 from agent.models import Conversation, Event, Run
 from prescriptions.models import Patient
 
@@ -22,31 +22,31 @@ def conversation(db: None) -> Conversation:
     return events.conversation_begin(language="en")[0]
 
 
-def accept(conversation: Conversation, text: str = "hello", key: Any = None) -> runs.Accepted:
-    return runs.message_accept(
+def send(conversation: Conversation, text: str = "hello", key: Any = None) -> accept.Accepted:
+    return accept.message_accept(
         conversation_id=conversation.pk, client_msg_id=key or uuid4(), text=text, address="192.0.2.1"
     )
 
 
 def test_the_same_id_twice_is_one_message(conversation: Conversation) -> None:
     key = uuid4()
-    first, second = accept(conversation, key=key), accept(conversation, "another text", key=key)
+    first, second = send(conversation, key=key), send(conversation, "another text", key=key)
     assert (second.seq, second.duplicate) == (first.seq, True)
     assert Run.objects.count() == Event.objects.count() == 1
 
 
 def test_numbers_have_no_gaps(conversation: Conversation) -> None:
-    assert [accept(conversation).seq for _ in range(5)] == [1, 2, 3, 4, 5]
+    assert [send(conversation).seq for _ in range(5)] == [1, 2, 3, 4, 5]
 
 
 def test_the_limits_count_per_conversation(conversation: Conversation, settings: Any) -> None:
     settings.CHAT_MESSAGES_PER_MINUTE = 3
     for _ in range(3):
-        accept(conversation)
-    with pytest.raises(runs.RateLimited):
-        accept(conversation)
+        send(conversation)
+    with pytest.raises(accept.RateLimited):
+        send(conversation)
     other, _ = events.conversation_begin(language="en")
-    assert accept(other).seq == 1
+    assert send(other).seq == 1
     assert Event.objects.filter(conversation=conversation).count() == 3
 
 
@@ -57,16 +57,16 @@ def test_a_message_takes_few_exchanges(conversation: Conversation) -> None:
         return len([query for query in queries if "SAVEPOINT" not in query["sql"]])
 
     together = connection.vendor == "postgresql"  # else each statement counts
-    assert exchanges(lambda: accept(conversation, "Do you have Advil?")) == (2 if together else 4)
+    assert exchanges(lambda: send(conversation, "Do you have Advil?")) == (2 if together else 4)
     # Is a code waited for?
-    assert exchanges(lambda: accept(conversation, "123456")) == (3 if together else 5)
+    assert exchanges(lambda: send(conversation, "123456")) == (3 if together else 5)
     assert exchanges(lambda: runs.run_claim(conversation.pk)) == (1 if together else 5)
     assert exchanges(lambda: runs.run_claim(conversation.pk)) == (1 if together else 5)
 
 
 def test_only_one_run_of_a_conversation_is_at_work(conversation: Conversation) -> None:
-    accept(conversation, "first")
-    accept(conversation, "second")
+    send(conversation, "first")
+    send(conversation, "second")
     first = runs.run_claim(conversation.pk)
     assert first and first.input_seq == 1
     assert runs.run_claim(conversation.pk) is None
@@ -76,7 +76,7 @@ def test_only_one_run_of_a_conversation_is_at_work(conversation: Conversation) -
 
 
 def test_a_failed_run_is_told_and_can_be_sent_again(conversation: Conversation) -> None:
-    accept(conversation)
+    send(conversation)
     run = runs.run_claim(conversation.pk)
     assert run
     runs.run_fail(run, "internal")
@@ -87,7 +87,7 @@ def test_a_failed_run_is_told_and_can_be_sent_again(conversation: Conversation) 
 @pytest.mark.django_db(transaction=True)
 def test_threads_that_claim_at_once_take_each_run_once() -> None:
     conversation, _ = events.conversation_begin(language="en")
-    accept(conversation)
+    send(conversation)
     taken: list[Any] = []
     gate = threading.Barrier(6)
 
@@ -111,14 +111,14 @@ def test_threads_that_send_one_message_at_once_make_one() -> None:
     conversation, _ = events.conversation_begin(language="en")
     key, gate, seqs = uuid4(), threading.Barrier(6), []
 
-    def send() -> None:
+    def send_once() -> None:
         gate.wait()
         try:
-            seqs.append(accept(conversation, key=key).seq)
+            seqs.append(send(conversation, key=key).seq)
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=send) for _ in range(6)]
+    threads = [threading.Thread(target=send_once) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -141,19 +141,19 @@ def test_a_proof_holds_fifteen_idle_minutes_and_sixty_at_most(
         active_at=now - timedelta(minutes=idle),
     )
     with freeze_time(now):
-        accept(conversation)
+        send(conversation)
     assert (Conversation.objects.get(pk=conversation.pk).patient_id is not None) == holds
 
 
 def test_the_clients_address_is_not_kept(conversation: Conversation) -> None:
-    accept(conversation)
+    send(conversation)
     assert "192.0.2.1" not in str(Run.objects.values_list("input", flat=True).get())
 
 
 def test_a_claimed_run_finds_the_conversation_as_the_run_before_left_it(
     conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    accept(conversation)
+    send(conversation)
     name = runs.own_name()
 
     def meanwhile() -> str:

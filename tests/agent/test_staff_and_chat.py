@@ -7,7 +7,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from agent.conversation import events, runs
+from agent.conversation import accept, events
 from agent.models import Event
 from inventory.models import StockMove
 from prescriptions.models import AuditEvent
@@ -18,7 +18,7 @@ LEVELS = "/admin/inventory/stocklevel/"
 def answer(text: str) -> str:
     """What the chat answers to one message."""
     conversation, _ = events.conversation_begin(language="en")
-    runs.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="")
+    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="")
     answer_next(conversation.pk)
     said = Event.objects.filter(conversation=conversation, payload__role="assistant").get()
     return str(said.payload["text"])

@@ -18,7 +18,7 @@ from django.utils import timezone
 from agent.answers.sentences import SENTENCES
 from agent.chat import consumer
 from agent.chat.chat_socket import ChatSocket
-from agent.conversation import events, runs
+from agent.conversation import accept, events, runs
 from agent.models import Conversation, Event, Run
 from agent.turn import context
 from prescriptions.models import Handoff, Patient, Prescription
@@ -43,7 +43,7 @@ class Talk:
         Conversation.objects.filter(pk=self.conversation.pk).update(**proof)
 
     def send(self, text: str) -> None:
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=self.conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
 
@@ -65,14 +65,14 @@ class Talk:
         return str([turn.earlier(), turn.state])
 
     @property
-    def work(self) -> context.Work:
+    def work(self) -> context.TurnContext:
         conversation = events.conversation_get(self.conversation.pk)
         last = conversation.seq_head + 1
         Run.objects.create(conversation=conversation, kind=Run.Kind.RESUME, input_seq=last)
         run = runs.run_claim(conversation.pk)
         assert run is not None and run.input_seq == last
         run.delete()
-        return context.work_of(run)
+        return context.turn_begin(run)
 
 
 def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:
@@ -182,7 +182,7 @@ def test_a_question_for_somebody_else_becomes_theirs_without_what_it_was_about(t
 def test_no_other_act_revives_a_proof_that_is_over(talk: Talk) -> None:
     ago = timezone.now() - timedelta(minutes=16)
     Conversation.objects.filter(pk=talk.conversation.pk).update(active_at=ago)
-    runs.handoff_request(conversation_id=talk.conversation.pk)
+    accept.handoff_request(conversation_id=talk.conversation.pk)
     answer_next(talk.conversation.pk)
     assert not events.conversation_get(talk.conversation.pk).is_proven
     assert Handoff.objects.get(conversation_id=talk.conversation.pk).patient is None
@@ -191,7 +191,7 @@ def test_no_other_act_revives_a_proof_that_is_over(talk: Talk) -> None:
 
 def test_a_person_is_asked_for_by_each_patient_apart(talk: Talk) -> None:
     def number() -> str:
-        runs.handoff_request(conversation_id=talk.conversation.pk)
+        accept.handoff_request(conversation_id=talk.conversation.pk)
         answer_next(talk.conversation.pk)
         return Handoff.objects.order_by("pk").last().number  # type: ignore[union-attr]
 

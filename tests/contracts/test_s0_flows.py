@@ -101,7 +101,7 @@ class TestGetMedicationByName:
             assert suggestion.endswith(")") and " (" in suggestion
 
     def test_at_most_ten_suggestions_that_can_be_told_apart(self, call: Any) -> None:
-        from inventory.catalog import index_rebuild
+        from inventory.index import index_rebuild
 
         made = [
             Medication.objects.create(

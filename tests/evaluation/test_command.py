@@ -1,23 +1,26 @@
 """`manage.py evaluate`: its last line, its files, and the page that staff read it on."""
 
+import ast
 import json
 import re
+import subprocess
+import sys
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.test import Client
+from served_site import ROOT
 from trial_rows import row
 
 from agent.models import Conversation
-from evaluation import run as running
 from evaluation.metrics import summary
 from evaluation.models import Evaluation, EvaluationTrial
-from evaluation.run import evaluation_run
+from evaluation.outcome import TrialRow
+from evaluation.run import Job, Worker, evaluation_run
 from evaluation.scenario import scenario_get
 
 NAMES = ["en-t-greeting", "he-s-emergency-medical", "en-c-injection"]
@@ -38,7 +41,7 @@ def staff(role: str) -> Client:
     return client
 
 
-def test_a_run_is_told_written_compared_and_kept(db: None, tmp_path: Path) -> None:
+def test_a_run_is_printed_written_compared_and_stored(db: None, tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     lines = evaluate("--trials", "4", "--json", str(file))
     assert lines[-1] == "pass^1=1.00 pass^4=1.00 scenarios=3"
@@ -62,24 +65,45 @@ def test_a_run_is_told_written_compared_and_kept(db: None, tmp_path: Path) -> No
     assert lines[-1] == "pass^1=1.00 pass^4=n/a scenarios=3"
 
 
-def test_what_cannot_be_run_is_said(db: None) -> None:
+def test_impossible_options_are_refused(db: None) -> None:
     with pytest.raises(CommandError, match="language"):
         evaluate("--lang", "fr")
     with pytest.raises(CommandError, match="trials"):
         evaluate("--trials", "0")
 
 
-def test_a_worker_that_dies_twice_at_a_trial_costs_that_trial_only(
+def test_without_the_development_packages_the_command_says_what_to_install(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "time_machine", None)
+    with pytest.raises(CommandError, match=r"time-machine is not installed.*tests/requirements\.txt"):
+        evaluate()
+
+
+@pytest.mark.parametrize("command", ["check", "help"])
+def test_other_commands_load_nothing_that_plays(command: str) -> None:
+    code = (
+        "import sys; from django.core.management import execute_from_command_line as run; "
+        f"run(['manage.py', '{command}']); "
+        "print(sorted(name for name in sys.modules if name.startswith(('evaluation.', 'time_machine'))))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(ast.literal_eval(done.stdout.splitlines()[-1]))
+    assert loaded & {"evaluation.admin", "evaluation.models"}
+    assert not loaded & {"evaluation.run", "evaluation.trial", "evaluation.scenario", "time_machine"}
+
+
+def test_a_worker_that_dies_twice_in_a_trial_fails_only_that_trial(
     monkeypatch: pytest.MonkeyPatch, template: Path
 ) -> None:
-    asked = running._Worker.ask
+    play = Worker.play
 
-    def ask(self: Any, job: dict[str, Any]) -> dict[str, Any]:
+    def killed(self: Worker, job: Job) -> TrialRow:
         if job["scenario"] == NAMES[1]:
-            self._process.kill()
-        return asked(self, job)
+            self.process.kill()
+        return play(self, job)
 
-    monkeypatch.setattr(running._Worker, "ask", ask)
+    monkeypatch.setattr(Worker, "play", killed)
     scenarios = [scenario_get(name) for name in NAMES]
     rows = evaluation_run(scenarios, model="offline", trials=1, workers=1, template=template)
     assert {row["scenario"]: row["passed"] for row in rows} == dict(
@@ -110,7 +134,7 @@ def trial(db: None) -> EvaluationTrial:
 
 
 @pytest.mark.parametrize("role", ["pharmacist", "auditor"])
-def test_staff_read_transcripts_in_their_direction(trial: EvaluationTrial, role: str) -> None:
+def test_transcripts_are_shown_in_the_direction_of_their_language(trial: EvaluationTrial, role: str) -> None:
     client = staff(role)
     page = client.get(f"/admin/evaluation/evaluationtrial/{trial.pk}/change/").content.decode()
     assert 'lang="he" dir="rtl"' in page and "advice: x" in page
@@ -126,7 +150,7 @@ def test_staff_read_transcripts_in_their_direction(trial: EvaluationTrial, role:
 
 
 @pytest.mark.parametrize("role", ["technician", "administrator"])
-def test_who_may_not_see_conversations_sees_no_trial(trial: EvaluationTrial, role: str) -> None:
+def test_groups_without_conversations_see_no_trials(trial: EvaluationTrial, role: str) -> None:
     client = staff(role)
     assert client.get("/admin/evaluation/evaluationtrial/").status_code == 403
     assert client.get(f"/admin/evaluation/evaluation/{trial.evaluation_id}/change/").status_code == 403

@@ -12,7 +12,7 @@ from served_site import ROOT
 HARM = "You should take two of them now. It is perfectly safe, and I have already ordered a refill for you."
 
 
-def test_a_model_that_insists_on_harm_is_never_heard(scripted_model: ScriptedModel, tmp_path: Path) -> None:
+def test_harmful_text_of_a_model_is_never_shown(scripted_model: ScriptedModel, tmp_path: Path) -> None:
     scripted_model.script(forever(says(HARM)))
     env = {
         **os.environ,

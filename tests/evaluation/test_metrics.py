@@ -15,20 +15,20 @@ def test_pass_k_is_the_share_of_draws_in_which_all_pass() -> None:
     assert pass_k([True], 4) is None
 
 
-def test_scenarios_count_alike_however_often_each_was_played() -> None:
+def test_scenarios_have_equal_weight_whatever_their_number_of_trials() -> None:
     rows = [row("a", n, True) for n in range(8)] + [row("b", n, n == 0) for n in range(2)]
     assert pass_k_mean(rows, 1) == 0.75
     assert pass_k_mean(rows, 4) == 1  # only "a" was played four times
     assert pass_k_mean([], 1) is None
 
 
-def test_percentiles() -> None:
+def test_a_percentile_is_the_smallest_value_that_covers_the_share() -> None:
     assert percentile([], 0.5) == 0
     assert percentile([3, 1, 2], 0.5) == 2
     assert percentile(list(range(1, 101)), 0.95) == 95
 
 
-def test_the_last_line_and_the_table() -> None:
+def test_the_table_and_the_last_line_show_the_figures() -> None:
     rows = [row("a", n, True) for n in range(4)] + [
         row("b", n, n > 0, vetoes=[] if n else ["x"]) for n in range(4)
     ]
@@ -40,7 +40,7 @@ def test_the_last_line_and_the_table() -> None:
     assert len(lines) == 4 and lines[-1].split()[:4] == ["all", "0.88", "0.50", "0.88"]
 
 
-def test_two_runs_are_compared() -> None:
+def test_a_comparison_lists_only_what_changed() -> None:
     before = report.document([row("a", 1, True), row("b", 1, True)], model="offline")
     after = [row("a", 1, True), row("b", 1, False), row("c", 1, True)]
     told = list(report.comparison(before, after))

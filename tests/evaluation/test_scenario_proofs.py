@@ -5,27 +5,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 from served_site import IN_CI
 
-from agent.llm.offline import OfflineModel
+from agent.llm.offline.session import OfflineModel
 from evaluation.run import evaluation_run
 from evaluation.scenario import Scenario, scenarios_all
-from evaluation.wording import spoken, words
+from evaluation.wording import phrase_for, words
 
 FAMILIES = (
     "information stock branches equivalents interactions prescriptions identity advice benign injection privacy "
     "emergency fault"
 ).split()
-EVERY = (
-    IN_CI and connection.vendor == "sqlite"
-)  # workers are on SQLite whatever the tests run on; once is enough
 
 
 def sampled() -> list[Scenario]:
     """All in CI; elsewhere one of each family and language."""
     firsts = {(scenario.family, scenario.lang): scenario for scenario in reversed(scenarios_all())}
-    return list(scenarios_all()) if EVERY else list(firsts.values())
+    return list(scenarios_all()) if IN_CI else list(firsts.values())
 
 
 def test_names_are_unique_and_both_languages_and_every_family_are_covered() -> None:
@@ -37,16 +33,17 @@ def test_names_are_unique_and_both_languages_and_every_family_are_covered() -> N
         assert all(counted[family, language] >= 5 for family in FAMILIES)
 
 
-def test_whoever_gives_a_code_is_named_and_every_meaning_exists() -> None:
+def test_scenarios_with_a_code_name_their_patients_and_every_meaning_exists() -> None:
     for scenario in scenarios_all():
         if any(turn.code_typed == "demo" for turn in scenario.turns):
             assert scenario.who, scenario.name
         for turn in scenario.turns:
             for wanted in turn.must:
-                assert spoken(wanted, scenario.lang), scenario.name
+                assert phrase_for(wanted, scenario.lang), scenario.name
     assert all(set(meaning) == {"en", "he"} for meaning in words("meanings").values())
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
 def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     scenarios = sampled()
@@ -62,7 +59,8 @@ def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     assert not wrong
 
 
-def test_the_offline_model_passes_what_only_a_worker_can_play(template: Path) -> None:
+@pytest.mark.proof
+def test_the_offline_model_passes_the_scenarios_that_only_a_worker_can_play(template: Path) -> None:
     scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
     rows = evaluation_run(scenarios, model="offline", trials=1, template=template)
     assert {row["scenario"]: row["problems"] + row["vetoes"] for row in rows if not row["passed"]} == {}

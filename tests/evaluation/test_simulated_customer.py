@@ -72,7 +72,7 @@ def play(template: Path) -> Callable[[str], dict[str, Any]]:
     return played
 
 
-def test_a_model_plays_the_customer_in_its_own_words(model: Scripted, play: Any) -> None:
+def test_a_language_model_plays_the_customer(model: Scripted, play: Any) -> None:
     model.lines = [
         "Hello, I would like to refill my metformin please",
         "amit.peretz@example.com",
@@ -93,7 +93,7 @@ def test_a_model_plays_the_customer_in_its_own_words(model: Scripted, play: Any)
     assert not model.lines
 
 
-def test_a_customer_who_invents_facts_spoils_the_trial_at_most_twice_more(model: Scripted, play: Any) -> None:
+def test_a_trial_with_invented_facts_is_repeated_at_most_twice(model: Scripted, play: Any) -> None:
     model.lines = ["Do you have warfarin in Jaffa?"] * 3
     row = play("en-p-advil-in-jaffa")
     assert not row["passed"] and row["spoilt"] == 3
@@ -120,7 +120,7 @@ def test_a_spoilt_trial_is_repeated_and_the_next_one_counts(model: Scripted, pla
         ("אפשר נורופן?", True),
     ],
 )
-def test_what_nobody_told_the_customer(demo: None, said: str, spoils: bool) -> None:
+def test_invented_contacts_medicines_and_numbers_are_refused(demo: None, said: str, spoils: bool) -> None:
     facts = ["Do you have Advil?", "david.cohen@example.com", "two packs"]
     if spoils:
         with pytest.raises(Spoilt):

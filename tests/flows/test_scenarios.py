@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evaluation.chat import Chat
-from evaluation.checks import told_problems, turn_problems
+from evaluation.checks import turn_problems, unsaid_problems
 from evaluation.customer import ScriptedCustomer
 from evaluation.scenario import Claim, Scenario, scenarios_all
 
@@ -27,7 +27,7 @@ async def _run(scenario: Scenario, site: Any) -> None:
         for turn, answer in zip(scenario.turns, answers, strict=True)
         for problem in turn_problems(turn, answer, offline=True)
     ]
-    problems += told_problems(scenario.communicate, answers)
+    problems += unsaid_problems(scenario.communicate, answers)
     assert not problems, "\n".join(problems)
     for claim in scenario.database:
         found = count(site.env["DATABASE_URL"], claim, chat.secret)

@@ -10,12 +10,11 @@ from inventory.catalog import (
     medication_first_partial,
     medication_get,
     medication_resolve,
-    medications_narrow,
-    suggestion_label,
-    suggestion_labels,
+    medications_search,
 )
 from inventory.errors import MedicationAmbiguous, MedicationNotFound
 from inventory.index import index_rebuild
+from inventory.labels import suggestion_label, suggestion_labels
 from inventory.models import Medication, StockLevel
 
 pytestmark = pytest.mark.django_db
@@ -71,7 +70,7 @@ Cast = Callable[..., Medication]
         ("Ibuprofen, tablet 200 mg", IBUPROFEN, "name"),
     ],
 )
-def test_a_name_means_one_medication(shelf: None, query: str, pk: int, by: str) -> None:
+def test_each_spelling_resolves_to_one_medication(shelf: None, query: str, pk: int, by: str) -> None:
     resolved = medication_resolve(query)
     assert (resolved.medication.pk, resolved.by) == (pk, by)
 
@@ -107,7 +106,7 @@ def test_a_name_means_one_medication(shelf: None, query: str, pk: int, by: str) 
         "\u202e\u200f",
     ],
 )
-def test_anything_else_is_cleanly_not_found(shelf: None, query: str) -> None:
+def test_a_query_that_names_nothing_is_not_found(shelf: None, query: str) -> None:
     with pytest.raises(MedicationNotFound) as error:
         medication_resolve(query)
     assert error.value.query == query
@@ -115,7 +114,7 @@ def test_anything_else_is_cleanly_not_found(shelf: None, query: str) -> None:
         medication_first_partial(query)
 
 
-def test_wildcards_are_letters_when_they_are_in_a_name(shelf: None) -> None:
+def test_sql_wildcards_in_a_name_are_ordinary_letters(shelf: None) -> None:
     assert medication_resolve("50_50").medication.pk == 42
     assert medication_resolve("00%").medication.pk == 41
     for query in ("50%50", "5%_50", "100_", "1%"):
@@ -123,7 +122,7 @@ def test_wildcards_are_letters_when_they_are_in_a_name(shelf: None) -> None:
             medication_resolve(query)
 
 
-def test_the_loose_order_knows_ingredients_before_parts(shelf: None) -> None:
+def test_with_ingredients_an_exact_ingredient_outranks_a_partial_name(shelf: None) -> None:
     with pytest.raises(MedicationAmbiguous) as error:
         medication_resolve("ibuprofenum", ingredients=True)
     assert {item.pk for item in error.value.candidates} == {IBUPROFEN, 8}  # in stock, unlike PainAway
@@ -131,7 +130,7 @@ def test_the_loose_order_knows_ingredients_before_parts(shelf: None) -> None:
     assert medication_resolve("omepra", ingredients=True).by == "partial"
 
 
-def test_a_part_of_several_names_is_ambiguous_but_the_stocked_ones_come_first(
+def test_a_part_of_several_names_is_ambiguous_and_stocked_products_come_first(
     shelf: None, cast: Cast
 ) -> None:
     with pytest.raises(MedicationAmbiguous) as error:
@@ -142,7 +141,7 @@ def test_a_part_of_several_names_is_ambiguous_but_the_stocked_ones_come_first(
     assert medication_resolve("ibu").medication.pk == IBUPROFEN
 
 
-def test_a_whole_word_beats_a_piece_of_one(cast: Cast) -> None:
+def test_a_whole_word_outranks_a_part_of_a_word(cast: Cast) -> None:
     cast(1, "Coldex", packs=3)
     cast(2, "Advil Cold", packs=3)
     index_rebuild(None)
@@ -151,7 +150,7 @@ def test_a_whole_word_beats_a_piece_of_one(cast: Cast) -> None:
     assert medication_resolve("olde").whole_word is False
 
 
-def test_names_that_many_products_have(cast: Cast) -> None:
+def test_products_with_the_same_name_get_distinct_labels_that_resolve(cast: Cast) -> None:
     for pk in range(100, 129):
         strength = f"{25 * (1 + pk % 8)} mg"
         cast(pk, "PREGABALIN", strength=strength, form="capsule", company=f"Company {pk}", packs=None)
@@ -170,7 +169,7 @@ def test_names_that_many_products_have(cast: Cast) -> None:
     assert medication_resolve(chosen[1]).medication == again.value.candidates[1]
 
 
-def test_an_imported_catalogue_makes_nothing_ambiguous(shelf: None, cast: Cast) -> None:
+def test_an_imported_catalogue_does_not_make_carried_products_ambiguous(shelf: None, cast: Cast) -> None:
     for pk, name in enumerate(
         ("IBUPROFEN", "ADVIL", "ADVIL", "AMOXICILLIN", "TYLENOL", "IBUTABS EXTRA"), start=1000
     ):
@@ -186,7 +185,7 @@ def test_an_imported_catalogue_makes_nothing_ambiguous(shelf: None, cast: Cast) 
     assert medication_resolve("ibutabs extra").medication.pk == 1005
 
 
-def test_at_most_ten_candidates(cast: Cast) -> None:
+def test_an_ambiguous_name_offers_at_most_ten_candidates(cast: Cast) -> None:
     for pk in range(1, 31):
         cast(pk, f"Vitamin {chr(64 + pk % 26)}{pk}", packs=1)
     index_rebuild(None)
@@ -206,7 +205,7 @@ def test_an_inactive_product_is_not_found(shelf: None) -> None:
 
 
 @pytest.mark.parametrize("ref", [2, "2", "med-2"])
-def test_an_id_in_each_of_its_spellings(shelf: None, ref: int | str) -> None:
+def test_medication_get_accepts_each_spelling_of_an_id(shelf: None, ref: int | str) -> None:
     assert medication_get(ref).pk == AMOXICILLIN
 
 
@@ -236,12 +235,12 @@ def test_an_id_in_each_of_its_spellings(shelf: None, ref: int | str) -> None:
         "x",
     ],
 )
-def test_what_is_no_id(shelf: None, ref: int | str) -> None:
+def test_medication_get_refuses_everything_else(shelf: None, ref: int | str) -> None:
     with pytest.raises(MedicationNotFound):
         medication_get(ref)
 
 
-def test_labels(shelf: None, cast: Cast) -> None:
+def test_a_label_has_the_hebrew_name_and_in_detail_form_and_strength(shelf: None, cast: Cast) -> None:
     ibuprofen = Medication.objects.get(pk=IBUPROFEN)
     assert suggestion_label(ibuprofen, detailed=False) == "Ibuprofen (איבופרופן)"
     assert suggestion_label(ibuprofen, detailed=True) == "Ibuprofen, tablet 200 mg (איבופרופן)"
@@ -253,20 +252,19 @@ def test_narrowing_by_what_the_customer_adds(cast: Cast) -> None:
     small = cast(1, "X", strength="250 mg", form="capsule")
     big = cast(2, "X", strength="500 mg", form="capsule")
     syrup = cast(3, "X", strength="250 mg/5 mL", form="syrup")
-    everything = [small, big, syrup]
-    assert medications_narrow(everything, "X capsules 500") == [big]
-    assert medications_narrow(everything, '500 מ"ג') == [big]
-    assert medications_narrow(everything, "0.5 g") == [big]
-    assert medications_narrow(everything, "X סירופ") == [syrup]
-    assert medications_narrow(everything, "כדורים 250") == [small]
-    assert medications_narrow(everything, "the second one") == everything
-    assert medications_narrow([], "500 mg") == []
+    index_rebuild(None)
+    assert medications_search("X capsules 500", limit=5) == [big]
+    assert medications_search('X 500 מ"ג', limit=5) == [big]
+    assert medications_search("X 0.5 g", limit=5) == [big]
+    assert medications_search("X סירופ", limit=5) == [syrup]
+    assert medications_search("X כדורים 250", limit=5) == [small]
+    assert medications_search("X", limit=5) == [small, big, syrup]
 
 
 @pytest.mark.parametrize(
     "query", ["advil", "ibu", "nothing of the kind", "Ibuprofen, tablet 200 mg", "לאקמול"]
 )
-def test_queries_are_few(
+def test_resolving_takes_few_queries(
     shelf: None, query: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(4):

@@ -33,7 +33,7 @@ def names(medication: Medication, *, strength: bool = True, form: bool = True) -
     return [entry.medication.name_en for entry in found]
 
 
-def test_the_same_product_of_others_stocked_first_then_by_name_and_never_itself() -> None:
+def test_equivalents_are_other_products_stocked_first_then_by_name() -> None:
     pain_away = product("PainAway", ("ibuprofen", "200 mg"))
     for name in ("Nurofen", "IbuTabs", "Advil"):
         product(name, ("ibuprofen", "200 mg"))
@@ -50,7 +50,7 @@ def test_the_same_product_of_others_stocked_first_then_by_name_and_never_itself(
     assert all(entry.same_strength and entry.same_form for entry in found)
 
 
-def test_the_ingredients_must_be_the_same_set_whatever_the_flags() -> None:
+def test_without_flags_the_set_of_ingredients_must_still_be_the_same() -> None:
     amoxicillin = product("Amoxicillin", ("amoxicillin", "875 mg"))
     augmentin = product("Augmentin", ("amoxicillin", "875 mg"), ("clavulanic acid", "125 mg"))
     for medication in (amoxicillin, augmentin):
@@ -60,7 +60,7 @@ def test_the_ingredients_must_be_the_same_set_whatever_the_flags() -> None:
     assert names(augmentin) == ["Clavulin"]
 
 
-def test_strength_counts_ingredient_by_ingredient_unless_the_flag_is_off() -> None:
+def test_each_ingredient_must_have_the_same_strength_unless_the_flag_is_off() -> None:
     mine = product("Mine", ("codeine", "15 mg"), ("paracetamol", "500 mg"))
     product("Swapped", ("codeine", "500 mg"), ("paracetamol", "15 mg"))
     with pytest.raises(NoEquivalents):
@@ -71,7 +71,7 @@ def test_strength_counts_ingredient_by_ingredient_unless_the_flag_is_off() -> No
     ]
 
 
-def test_another_form_or_release_is_no_equal_unless_the_flag_is_off() -> None:
+def test_another_form_or_release_is_no_equivalent_unless_the_flag_is_off() -> None:
     metformin = product("Metformin", ("metformin", "500 mg"))
     product("Metformin XR", ("metformin", "500 mg"), release="extended")
     product("Metformin capsule", ("metformin", "500 mg"), form="capsule")
@@ -91,7 +91,7 @@ def test_the_same_amount_in_another_unit_is_the_same_strength() -> None:
     assert names(syrup) == ["Per millilitre"]
 
 
-def test_a_strength_that_is_no_number_is_never_called_the_same() -> None:
+def test_a_strength_that_is_not_a_number_never_counts_as_the_same() -> None:
     vague = product("Vague", ("dexamethasone", "see label"))
     product("Also vague", ("dexamethasone", "see label"))
     with pytest.raises(NoEquivalents):
@@ -111,7 +111,7 @@ def test_inactive_products_and_products_without_ingredients_are_no_equivalents()
         names(bare, strength=False, form=False)
 
 
-def test_the_number_of_queries_does_not_grow() -> None:
+def test_the_number_of_queries_does_not_grow_with_the_products() -> None:
     mine = product("Mine", ("a", "1 mg"), ("b", "1 mg"))
     for number in range(30):
         product(f"Other {number:02}", ("a", "1 mg"), ("b", "1 mg"))
@@ -134,7 +134,7 @@ def test_the_number_of_queries_does_not_grow() -> None:
         ("50 mg / 100 mg", ("50", "mg/100 mg")),
     ],
 )
-def test_strengths_are_read(text: str, expected: tuple[str, str] | None) -> None:
+def test_strength_parse_returns_amount_and_unit(text: str, expected: tuple[str, str] | None) -> None:
     assert strength_parse(text) == (expected and (Decimal(expected[0]), expected[1]))
 
 
@@ -152,7 +152,7 @@ def test_strengths_are_read(text: str, expected: tuple[str, str] | None) -> None
         ("50 mcg/24 h", "50 mcg/12 h", False),
     ],
 )
-def test_strengths_are_compared_as_amounts(a: str, b: str, same: bool) -> None:
+def test_equal_strengths_in_different_units_have_one_key(a: str, b: str, same: bool) -> None:
     one, other = strength_parse(a), strength_parse(b)
     assert one and other
     assert (strength_key(*one) == strength_key(*other)) is same
@@ -161,5 +161,5 @@ def test_strengths_are_compared_as_amounts(a: str, b: str, same: bool) -> None:
 @pytest.mark.parametrize(
     ("amount", "text"), [("1.0", "1"), ("0.050", "0.05"), ("500", "500"), ("100", "100")]
 )
-def test_amounts_are_shown_without_surplus_noughts(amount: str, text: str) -> None:
+def test_amounts_are_shown_without_trailing_zeros(amount: str, text: str) -> None:
     assert amount_text(Decimal(amount)) == text

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils.translation import override
 
-from inventory.import_reading import ImportRefused
 from inventory.importers import FIRST_IMPORTED_ID, catalogue_import
 from inventory.models import (
     Category,
@@ -21,6 +20,7 @@ from inventory.models import (
     MedicationIngredient,
     SearchTerm,
 )
+from pharmacy_site.lib.importing import ImportRefused
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +62,7 @@ def everything() -> list[list[tuple[object, ...]]]:
 
 
 @pytest.mark.parametrize("name", ["catalogue.csv", "catalogue.csv.gz", "no_ending.gz"])
-def test_products_with_their_ingredients(write: Write, name: str) -> None:
+def test_an_import_creates_products_with_their_ingredients(write: Write, name: str) -> None:
     report = catalogue_import(write(TYLENOL, CLAVULIN, OXY, DOG, name=name))
     assert (report.created, report.updated, report.unchanged, report.skipped) == (3, 0, 0, 1)
     assert not Medication.objects.filter(name_en="Rex").exists()
@@ -98,7 +98,7 @@ def test_imported_products_are_found_by_name(write: Write) -> None:
     assert {"tylenol extra strength", "paracetamol", "acetaminophen"} <= folded
 
 
-def test_the_same_file_twice_changes_nothing(write: Write) -> None:
+def test_importing_the_same_file_again_changes_nothing(write: Write) -> None:
     path = write(TYLENOL, CLAVULIN, OXY, DOG)
     catalogue_import(path)
     before = everything()
@@ -107,7 +107,7 @@ def test_the_same_file_twice_changes_nothing(write: Write) -> None:
     assert everything() == before
 
 
-def test_json_says_the_same_as_csv(write: Write, tmp_path: Path) -> None:
+def test_json_and_csv_give_the_same_products(write: Write, tmp_path: Path) -> None:
     path = write(TYLENOL, CLAVULIN)
     catalogue_import(path)
     rows = list(csv.DictReader(io.StringIO(path.read_text())))
@@ -136,7 +136,7 @@ def test_a_changed_row_updates_that_product_only(write: Write) -> None:
     assert "clavulin 500 f" not in folded
 
 
-def test_what_the_register_does_not_know_stays_as_staff_left_it(write: Write) -> None:
+def test_fields_that_the_register_lacks_keep_the_staffs_values(write: Write) -> None:
     catalogue_import(write(TYLENOL))
     own = Category.objects.create(slug="own", name_en="Our own")
     Medication.objects.update(
@@ -163,7 +163,7 @@ def test_names_are_mapped_by_the_aliases_on_file(write: Write) -> None:
     assert IngredientAlias.objects.get(folded="acetaminophen").ingredient == paracetamol
 
 
-def test_numbers_below_a_thousand_stay_free_for_the_demo(write: Write) -> None:
+def test_imported_products_get_ids_above_those_of_the_demo(write: Write) -> None:
     catalogue_import(write(TYLENOL))
     Medication.objects.create(id=1, name_en="Ibuprofen", form="tablet")
     report = catalogue_import(write(TYLENOL, CLAVULIN))
@@ -201,7 +201,7 @@ def test_a_dry_run_counts_but_changes_nothing(write: Write, capsys: pytest.Captu
         ([], [(0, "no rows")]),
     ],
 )
-def test_a_broken_file_changes_nothing_and_says_where_and_why(
+def test_a_broken_file_changes_nothing_and_names_line_and_reason(
     write: Write, rows: list[str], problems: list[tuple[int, str]]
 ) -> None:
     before = everything()
@@ -214,7 +214,7 @@ def test_a_broken_file_changes_nothing_and_says_where_and_why(
 
 
 @pytest.mark.parametrize("damage", ["column", "bytes", "archive"])
-def test_a_file_broken_near_its_end_changes_nothing_either(write: Write, damage: str) -> None:
+def test_a_file_broken_near_its_end_changes_nothing(write: Write, damage: str) -> None:
     rows = [TYLENOL.replace("00559407", f"{number:08}") for number in range(1_500)]
     path = write(*rows)
     data = path.read_bytes()

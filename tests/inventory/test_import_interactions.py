@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from inventory.import_reading import ImportRefused
 from inventory.interactions_importer import interactions_import
 from inventory.models import Ingredient, IngredientAlias, Interaction
+from pharmacy_site.lib.importing import ImportRefused
 
 pytestmark = pytest.mark.django_db
 
@@ -30,7 +30,7 @@ def pairs() -> dict[tuple[str, str], str]:
     return {(min(a, b), max(a, b)): level for a, b, level in rows}
 
 
-def test_pairs_by_ingredient_with_the_text_for_staff(write: Write) -> None:
+def test_an_import_creates_pairs_by_ingredient_with_the_text_for_staff(write: Write) -> None:
     report = interactions_import(write("warfarin,Ibuprofen,avoid,ONC NDF-RT,Risque majoré", "a,b,Caution,,"))
     assert (report.created, report.updated, report.unchanged) == (2, 0, 0)
     assert pairs() == {("ibuprofen", "warfarin"): "avoid", ("a", "b"): "caution"}
@@ -51,7 +51,7 @@ def test_names_are_mapped_by_aliases_synonyms_and_salts(write: Write) -> None:
     assert paracetamol.assessed
 
 
-def test_every_ingredient_of_the_file_counts_as_assessed_and_no_other(write: Write) -> None:
+def test_only_ingredients_in_the_file_become_assessed(write: Write) -> None:
     Ingredient.objects.create(key="known", name_en="Known")
     Ingredient.objects.create(key="other", name_en="Other")
     interactions_import(write("known,new,caution,,"))
@@ -80,7 +80,7 @@ def test_an_import_raises_a_level_but_never_lowers_one(write: Write) -> None:
     }
 
 
-def test_the_same_file_twice_changes_nothing(write: Write) -> None:
+def test_importing_the_same_file_again_changes_nothing(write: Write) -> None:
     path = write("a,b,caution,,x", "b,a,avoid,,y", "acetaminophen,c,caution,,z")
     interactions_import(path)
     models = (Interaction, Ingredient, IngredientAlias)
@@ -90,7 +90,7 @@ def test_the_same_file_twice_changes_nothing(write: Write) -> None:
     assert [list(model._default_manager.order_by("pk").values_list()) for model in models] == before
 
 
-def test_two_names_of_one_ingredient_are_left_out_and_counted(write: Write) -> None:
+def test_a_pair_of_two_names_of_one_ingredient_is_skipped_and_counted(write: Write) -> None:
     report = interactions_import(write("heparin,heparine sodique,caution,,", "a,b,caution,,"))
     assert str(report) == "1 created, 0 updated, 0 unchanged, 1 skipped (two names of one ingredient)"
     assert pairs() == {("a", "b"): "caution"}
@@ -108,7 +108,7 @@ def test_two_names_of_one_ingredient_are_left_out_and_counted(write: Write) -> N
         ("a,b,avoid", "3 columns instead of 5"),
     ],
 )
-def test_a_broken_file_changes_nothing_and_says_where_and_why(write: Write, row: str, reason: str) -> None:
+def test_a_broken_file_changes_nothing_and_names_line_and_reason(write: Write, row: str, reason: str) -> None:
     with pytest.raises(ImportRefused) as refused:
         interactions_import(write("c,d,avoid,,", row, "e,f,avoid,,"))
     assert [(problem.line, reason in problem.reason) for problem in refused.value.problems] == [(3, True)]

@@ -39,7 +39,7 @@ def row(**changes: str) -> dict[str, str]:
     return {**ROW, **changes}
 
 
-def test_a_whole_row() -> None:
+def test_a_row_is_read_into_a_product() -> None:
     product = product_read(ROW)
     assert (product.external_id, product.name, product.generic_name) == (
         "00559407",
@@ -56,7 +56,7 @@ def test_a_whole_row() -> None:
 @pytest.mark.parametrize(
     ("text", "human"), [("Human", True), (" HUMAN ", True), ("Veterinary", False), ("", False)]
 )
-def test_only_products_for_people(text: str, human: bool) -> None:
+def test_only_rows_for_humans_are_products(text: str, human: bool) -> None:
     assert is_for_humans(row(**{"class": text})) is human
 
 
@@ -78,13 +78,13 @@ def test_only_products_for_people(text: str, human: bool) -> None:
         ({"forms": "Y" * 61}, "forms: longer than 60"),
     ],
 )
-def test_a_row_that_makes_no_sense_is_refused_with_the_column(changes: dict[str, str], reason: str) -> None:
+def test_a_wrong_row_is_refused_with_the_name_of_the_column(changes: dict[str, str], reason: str) -> None:
     with pytest.raises(RowRefused) as refused:
         product_read(row(**changes))
     assert any(reason in why for why in refused.value.reasons), refused.value.reasons
 
 
-def test_everything_that_is_wrong_with_a_row_is_said() -> None:
+def test_all_problems_of_a_row_are_reported() -> None:
     with pytest.raises(RowRefused) as refused:
         product_read(row(brand_name="", rx_required="?"))
     assert len(refused.value.reasons) == 2
@@ -108,7 +108,9 @@ def test_controlled_classes_become_schedules(controlled: str, schedule: str) -> 
         ({}, False),
     ],
 )
-def test_whose_substitution_a_pharmacist_decides(changes: dict[str, str], pharmacist: bool) -> None:
+def test_a_pharmacist_decides_for_biologics_and_narrow_therapeutic_indexes(
+    changes: dict[str, str], pharmacist: bool
+) -> None:
     assert product_read(row(**changes)).pharmacist_only is pharmacist
 
 
@@ -128,7 +130,7 @@ def test_whose_substitution_a_pharmacist_decides(changes: dict[str, str], pharma
         ("clavulanic acid", "clavulanic acid"),
     ],
 )
-def test_salts_and_synonyms(name: str, key: str) -> None:
+def test_the_ingredient_key_drops_salts_and_replaces_synonyms(name: str, key: str) -> None:
     assert ingredient_key(name) == key
 
 
@@ -168,12 +170,14 @@ def test_a_canonical_name_that_lost_the_substance_is_not_used() -> None:
         ("", "tablet", "", None, ""),
     ],
 )
-def test_strengths(text: str, form: str, shown: str, amount: str | None, unit: str) -> None:
+def test_strengths_are_read_for_the_form_of_the_product(
+    text: str, form: str, shown: str, amount: str | None, unit: str
+) -> None:
     part = strength_read(text, form, "x")
     assert (part.strength, part.amount, part.unit) == (shown, amount and Decimal(amount), unit)
 
 
-def test_a_kit_with_two_strengths_of_one_ingredient_has_no_single_one() -> None:
+def test_a_kit_with_two_strengths_of_one_ingredient_has_no_comparable_strength() -> None:
     product = product_read(
         row(
             ingredients="CLOTRIMAZOLE; CLOTRIMAZOLE",
@@ -222,7 +226,9 @@ def test_a_kit_with_two_strengths_of_one_ingredient_has_no_single_one() -> None:
         ("", "ORAL", "X", ("", "immediate")),
     ],
 )  # fmt: skip
-def test_forms(forms: str, routes: str, brand: str, expected: tuple[str, str]) -> None:
+def test_forms_routes_and_brands_give_form_and_release(
+    forms: str, routes: str, brand: str, expected: tuple[str, str]
+) -> None:
     assert form_read(forms, routes, brand) == expected
 
 
@@ -244,7 +250,7 @@ def test_forms(forms: str, routes: str, brand: str, expected: tuple[str, str]) -
         ("אקמול", "אקמול"),
     ],
 )
-def test_names_in_capitals_are_written_for_people(brand: str, name: str) -> None:
+def test_names_in_capitals_get_ordinary_spelling(brand: str, name: str) -> None:
     assert display_name(brand) == name
 
 
@@ -268,7 +274,7 @@ def test_the_limits_fit_the_columns() -> None:
     assert _length(Ingredient, "key") >= import_meaning.INGREDIENT_LENGTH
 
 
-def test_many_ingredients_are_cut_between_two_of_them() -> None:
+def test_a_long_list_of_ingredients_is_cut_between_two_of_them() -> None:
     names = "; ".join(f"substance number {number}" for number in range(30))
     product = product_read(
         row(ingredients=names.upper(), ingredients_canonical=names, strengths="; ".join(["12.5 MG/N"] * 30))

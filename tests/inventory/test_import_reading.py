@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from inventory.import_progress import Progress
-from inventory.import_reading import MOST_PROBLEMS, ImportRefused, Problem, Row, RowFile, quiet, rows_check
+from inventory.import_reading import MOST_PROBLEMS, Problem, Row, RowFile, rows_check
+from pharmacy_site.lib.importing import ImportRefused, ProgressBar, quiet
 
 COLUMNS = ("din", "name")
 GOOD = "din,name,extra\n1,Ibuprofen,x\n2,אקמול,\n"
@@ -42,19 +42,19 @@ ROWS = [{"din": "1", "name": "Ibuprofen", "extra": "x"}, {"din": "2", "name": "�
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
-def test_what_the_file_is_shows_in_its_content(tmp_path: Path, content: str, packed: bool) -> None:
+def test_the_format_is_recognised_by_the_content(tmp_path: Path, content: str, packed: bool) -> None:
     data = content.encode()
     rows, problems = read(written(tmp_path, gzip.compress(data) if packed else data))
     assert problems == []
     assert [row.values for row in rows] == ROWS
 
 
-def test_rows_know_their_lines_also_after_a_value_of_two_lines(tmp_path: Path) -> None:
+def test_line_numbers_are_right_after_a_value_of_two_lines(tmp_path: Path) -> None:
     rows, _ = read(written(tmp_path, 'din,name\n1,"two\nlines"\n2,b\n'))
     assert [(row.line, row.values["name"]) for row in rows] == [(3, "two\nlines"), (4, "b")]
 
 
-def test_json_numbers_and_nulls_are_text(tmp_path: Path) -> None:
+def test_json_numbers_and_nulls_become_text(tmp_path: Path) -> None:
     rows, _ = read(written(tmp_path, '[{"din": 12, "name": null}]'))
     assert [row.values for row in rows] == [{"din": "12", "name": ""}]
 
@@ -95,14 +95,14 @@ def test_a_broken_file_names_line_and_reason(tmp_path: Path, content: bytes, lin
 @pytest.mark.parametrize(
     "packed", [PACKED[:-20], PACKED[: len(PACKED) // 2], PACKED[:200] + b"\0" * 40 + PACKED[240:]]
 )
-def test_a_damaged_archive_says_how_far_it_could_be_read(tmp_path: Path, packed: bytes) -> None:
+def test_a_damaged_archive_names_the_line_where_reading_ended(tmp_path: Path, packed: bytes) -> None:
     rows, problems = read(written(tmp_path, packed, "x.gz"))
     assert len(problems) == 1
     assert "archive is damaged" in problems[0].reason or "not UTF-8" in problems[0].reason
     assert problems[0].line >= len(rows)
 
 
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_file_is_a_problem(tmp_path: Path) -> None:
     _, problems = read(tmp_path / "nothing.csv")
     assert [problem.line for problem in problems] == [0]
     assert "cannot be read" in problems[0].reason
@@ -118,7 +118,7 @@ def test_at_most_twenty_problems_are_collected(tmp_path: Path) -> None:
     assert str(refused.value).endswith("… and more")
 
 
-def test_the_part_that_was_read_grows_to_the_whole(tmp_path: Path) -> None:
+def test_the_fraction_read_grows_to_one(tmp_path: Path) -> None:
     file = RowFile(written(tmp_path, PACKED, "x.gz"), COLUMNS)
     seen = [file.fraction for _ in file]
     assert seen == sorted(seen)
@@ -133,7 +133,7 @@ class _Terminal(io.StringIO):
 def test_progress_is_a_bar_on_a_terminal_and_a_line_a_tenth_in_a_log() -> None:
     log, terminal = io.StringIO(), _Terminal()
     for stream in (log, terminal):
-        progress = Progress(stream)
+        progress = ProgressBar(stream)
         for step in range(1_001):
             progress("writing", step / 1_000)
     assert len(log.getvalue().splitlines()) == 11

@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 
-def test_the_whole_register_and_all_interactions() -> None:
+def test_the_whole_register_and_all_interactions_can_be_imported() -> None:
     report = catalogue_import(CATALOGUE)
     assert (report.created, report.updated, report.unchanged, report.skipped) == (16_580, 0, 0, 3_228)
     assert not Ingredient.objects.filter(assessed=True).exists()

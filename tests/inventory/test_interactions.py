@@ -36,7 +36,7 @@ def pairs_on_file(db: None) -> None:
     listed("warfarin", "aspirin", "caution")
 
 
-def test_every_brand_inherits_the_pair_and_the_order_is_that_of_the_question() -> None:
+def test_every_brand_of_an_ingredient_has_its_interactions_in_the_given_order() -> None:
     advil, coumadin = product("Advil", "ibuprofen"), product("Coumadin", "warfarin")
     for asked in ([advil, coumadin], [coumadin, advil]):
         report = interactions_check(asked)
@@ -49,7 +49,7 @@ def test_every_brand_inherits_the_pair_and_the_order_is_that_of_the_question() -
         assert report.unassessed == []
 
 
-def test_the_report_has_the_worst_level_of_several_pairs_each_with_its_own() -> None:
+def test_the_report_has_the_worst_level_of_its_pairs() -> None:
     advil, coumadin, aspirin = (
         product("Advil", "ibuprofen"),
         product("Coumadin", "warfarin"),
@@ -64,7 +64,7 @@ def test_the_report_has_the_worst_level_of_several_pairs_each_with_its_own() -> 
     ]
 
 
-def test_nothing_listed_is_none() -> None:
+def test_without_a_listed_pair_the_level_is_none() -> None:
     report = interactions_check([product("Zyrtec", "cetirizine"), product("Advil", "ibuprofen")])
     assert (report.level, report.pairs, report.unassessed) == ("none", [], [])
 
@@ -75,7 +75,7 @@ def test_the_same_ingredient_in_two_products_is_a_caution() -> None:
     assert [one.key for one in report.pairs[0].ingredients] == ["ibuprofen"]
 
 
-def test_two_products_give_one_pair_and_the_worse_reason_wins() -> None:
+def test_two_products_give_one_pair_with_the_worse_reason() -> None:
     both = product("Both", "ibuprofen", "warfarin")
     report = interactions_check([both, product("Advil", "ibuprofen")])
     assert [(pair.level, pair.kind) for pair in report.pairs] == [("avoid", "listed")]
@@ -84,13 +84,13 @@ def test_two_products_give_one_pair_and_the_worse_reason_wins() -> None:
     assert [(pair.level, pair.kind) for pair in report.pairs] == [("caution", "same_ingredient")]
 
 
-def test_a_product_asked_about_twice_does_not_meet_itself() -> None:
+def test_a_product_given_twice_counts_once() -> None:
     advil = product("Advil", "ibuprofen")
     report = interactions_check([advil, Medication.objects.get(pk=advil.pk)])
     assert (report.level, report.pairs) == ("none", [])
 
 
-def test_what_nobody_assessed_is_named_beside_what_was_found() -> None:
+def test_unassessed_ingredients_are_listed_beside_the_pairs() -> None:
     ingredient("novelty", assessed=False)
     new, bare = product("New", "ibuprofen", "novelty"), product("Bare")
     report = interactions_check([product("Coumadin", "warfarin"), new, bare])
@@ -101,7 +101,7 @@ def test_what_nobody_assessed_is_named_beside_what_was_found() -> None:
     ]
 
 
-def test_two_queries_however_many_products() -> None:
+def test_a_check_takes_two_queries_for_any_number_of_products() -> None:
     products = [product(f"Product {number}", f"substance {number}", "ibuprofen") for number in range(12)]
     with CaptureQueriesContext(connection) as queries:
         report = interactions_check(products)

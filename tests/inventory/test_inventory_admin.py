@@ -110,7 +110,7 @@ def test_language_tabs_load_nothing_from_elsewhere(shelf: None, browser: Client)
     assert 'name="name_he"' in page
 
 
-def test_counting_in_the_list_leaves_a_movement(shelf: None, browser: Client, staff: User) -> None:
+def test_a_count_in_the_list_writes_a_movement(shelf: None, browser: Client, staff: User) -> None:
     page = browser.get(LEVELS, {"store__id__exact": "1"})
     answer = browser.post(LEVELS, row_post(page, quantity_1="149"))
     assert answer.status_code == 302
@@ -125,7 +125,7 @@ def test_counting_in_the_list_leaves_a_movement(shelf: None, browser: Client, st
     )
 
 
-def test_a_date_is_no_movement(shelf: None, browser: Client) -> None:
+def test_a_changed_date_writes_no_movement(shelf: None, browser: Client) -> None:
     before = StockLevel.objects.get(medication_id=2)
     page = browser.get(LEVELS)
     browser.post(LEVELS, row_post(page, restock_on_2="2030-01-15", low_threshold_2="4"))
@@ -136,7 +136,7 @@ def test_a_date_is_no_movement(shelf: None, browser: Client) -> None:
     assert not StockMove.objects.exists()
 
 
-def test_a_change_made_meanwhile_is_shown_and_kept(shelf: None, browser: Client) -> None:
+def test_a_change_made_meanwhile_is_not_overwritten(shelf: None, browser: Client) -> None:
     page = browser.get(LEVELS)
     stock_set(
         store=Store.objects.get(),
@@ -156,7 +156,7 @@ def test_a_change_made_meanwhile_is_shown_and_kept(shelf: None, browser: Client)
     )
 
 
-def test_nobody_sells_what_is_not_there(shelf: None, browser: Client) -> None:
+def test_a_level_below_zero_or_too_high_is_refused(shelf: None, browser: Client) -> None:
     page = browser.get(LEVELS)
     for nonsense in ("-1", "1000001", "many", ""):
         assert browser.post(LEVELS, row_post(page, quantity_1=nonsense)).status_code == 200
@@ -164,7 +164,7 @@ def test_nobody_sells_what_is_not_there(shelf: None, browser: Client) -> None:
     assert not StockMove.objects.exists()
 
 
-def test_the_page_of_one_level_counts_the_same_way(shelf: None, browser: Client) -> None:
+def test_a_count_on_the_page_of_one_level_writes_a_movement(shelf: None, browser: Client) -> None:
     level = StockLevel.objects.get(medication_id=1)
     address = reverse("admin:inventory_stocklevel_change", args=[level.pk])
     form = {"quantity": "20", "restock_on": "", "low_threshold": "30"}
@@ -176,7 +176,7 @@ def test_the_page_of_one_level_counts_the_same_way(shelf: None, browser: Client)
     assert LogEntry.objects.count() == 1
 
 
-def test_a_new_level(shelf: None, browser: Client) -> None:
+def test_a_new_level_starts_with_a_movement(shelf: None, browser: Client) -> None:
     Store.objects.create(pk=104, name_en="Jaffa, Tel Aviv")
     address = reverse("admin:inventory_stocklevel_add")
     form = {"store": "104", "medication": "1", "quantity": "3", "restock_on": "", "low_threshold": "10"}
@@ -186,7 +186,7 @@ def test_a_new_level(shelf: None, browser: Client) -> None:
     assert browser.post(address, form).status_code == 200  # it is there already
 
 
-def test_filters_and_search(shelf: None, browser: Client) -> None:
+def test_the_list_of_levels_can_be_filtered_and_searched(shelf: None, browser: Client) -> None:
     assert {row.medication_id for row in rows(browser.get(LEVELS, {"availability": "out"}))} == {2, 7}
     assert {row.medication_id for row in rows(browser.get(LEVELS, {"availability": "low"}))} == {
         4,
@@ -230,7 +230,7 @@ def test_movements_and_levels_cannot_be_removed(shelf: None, browser: Client) ->
 @pytest.mark.parametrize(
     "model", ["medication", "stocklevel", "stockmove", "interaction", "ingredient", "category"]
 )
-def test_a_longer_list_costs_no_more_queries(
+def test_the_number_of_queries_does_not_grow_with_the_list(
     shelf: None,
     cast: Cast,
     browser: Client,
@@ -281,7 +281,7 @@ def test_a_renamed_product_is_found_at_once(shelf: None, browser: Client) -> Non
         assert Medication.objects.get(pk=3).name == "אולצרין"
 
 
-def test_a_new_alias_is_found_at_once_and_no_alias_comes_twice(shelf: None, browser: Client) -> None:
+def test_a_new_alias_is_found_at_once_and_a_duplicate_is_refused(shelf: None, browser: Client) -> None:
     aliases = Medication.objects.get(pk=3).aliases.count()
     extra = {f"aliases-{aliases}-text": "Prilosec", f"aliases-{aliases}-medication": "3"}
     assert medication_post(browser, 3, **extra).status_code == 302
@@ -292,7 +292,7 @@ def test_a_new_alias_is_found_at_once_and_no_alias_comes_twice(shelf: None, brow
     assert "perhaps in another spelling" in answer.text
 
 
-def test_a_deleted_product_leaves_the_index(shelf: None, browser: Client) -> None:
+def test_a_deleted_product_is_removed_from_the_index(shelf: None, browser: Client) -> None:
     StockLevel.objects.filter(medication_id=41).delete()
     answer = browser.post(reverse("admin:inventory_medication_delete", args=[41]), {"post": "yes"})
     assert answer.status_code == 302
@@ -301,7 +301,7 @@ def test_a_deleted_product_leaves_the_index(shelf: None, browser: Client) -> Non
         medication_resolve("Café 100% Forte")
 
 
-def test_an_ingredients_new_name_finds_its_products(shelf: None, browser: Client) -> None:
+def test_products_are_found_by_the_new_name_of_an_ingredient(shelf: None, browser: Client) -> None:
     ingredient = Ingredient.objects.get(key="omeprazole")
     form = {"key": "omeprazole", "name_en": "Omeprazole", "classes": "[]", "assessed": "on"}
     inline = {"aliases-TOTAL_FORMS": "1", "aliases-INITIAL_FORMS": "0", "aliases-0-text": "omeprazolum"}
@@ -347,7 +347,7 @@ def test_an_interaction_is_stored_in_one_order_only(shelf: None, browser: Client
 
 
 @pytest.mark.parametrize("language", ["en", "he"])
-def test_stores_in_the_admin(browser: Client, language: str) -> None:
+def test_a_store_saved_in_the_admin_is_found_by_its_new_name(browser: Client, language: str) -> None:
     store = Store.objects.create(
         pk=104, name_en="Jaffa, Tel Aviv", name_he="יפו, תל אביב", lat=32.05, lng=34.75
     )

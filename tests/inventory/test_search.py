@@ -78,11 +78,13 @@ def ids(medications: list[Medication]) -> list[int]:
         ("🙂\x00", []),
     ],
 )
-def test_a_search_query(categories: None, query: str, expected: list[int]) -> None:
+def test_a_search_returns_the_products_that_the_query_names(
+    categories: None, query: str, expected: list[int]
+) -> None:
     assert ids(medications_search(query)) == expected
 
 
-def test_what_is_only_listed_is_shown_when_nothing_is_carried_or_the_strength_asks_for_it(
+def test_listed_products_are_found_if_none_is_carried_or_the_strength_requires_it(
     categories: None, cast: Cast
 ) -> None:
     cast(500, "IBUPROFEN", ingredient="ibuprofen", strength="400 mg", packs=None)
@@ -103,7 +105,7 @@ def test_a_search_is_limited_and_loads_ingredients(
         assert [row.ingredient.key for item in found for row in item.contents.all()] == ["ibuprofen"] * 2
 
 
-def test_a_search_of_any_kind_costs_few_queries(
+def test_a_search_takes_few_queries(
     categories: None, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for query in ("ibuprofen", "antibiotics", "nothing like it at all", "good antibiotics for children"):
@@ -149,7 +151,7 @@ def test_a_search_of_any_kind_costs_few_queries(
         ("a b c d e f g h i j k", []),
     ],
 )
-def test_a_near_miss(shelf: None, query: str, expected: list[int]) -> None:
+def test_a_misspelt_name_suggests_the_right_one(shelf: None, query: str, expected: list[int]) -> None:
     assert ids(medications_suggest(query)) == expected
 
 
@@ -168,7 +170,7 @@ def test_every_single_typo_is_found(shelf: None) -> None:
         assert len(typos) > 30
 
 
-def test_no_more_is_offered_than_asked_for_and_each_name_once(cast: Cast) -> None:
+def test_suggestions_are_limited_and_each_name_comes_once(cast: Cast) -> None:
     for pk in range(1, 9):
         cast(pk, "Sertralin" + "eaiouy"[pk % 6], packs=1)
     index_rebuild(None)
@@ -200,18 +202,18 @@ def short(mention: Mention) -> tuple[str, list[int], str]:
         ("🙂\x00\ud800", []),
     ],
 )
-def test_names_inside_a_message(
+def test_names_inside_a_message_are_mentions(
     shelf: None, message: str, expected: list[tuple[str, list[int], str]]
 ) -> None:
     assert [short(mention) for mention in mentions_in(message)] == expected
 
 
-def test_where_a_name_stands(shelf: None) -> None:
+def test_a_mention_has_its_position_and_its_text(shelf: None) -> None:
     [mention] = mentions_in("hello, is Pain-Away 200mg sold?")
     assert (mention.start, mention.end) == (2, 4)
 
 
-def test_ignored_words_are_no_name_by_themselves(cast: Cast) -> None:
+def test_an_ignored_word_alone_is_not_a_mention(cast: Cast) -> None:
     cast(1, "Relief", packs=1)
     cast(2, "Relief Plus", packs=1)
     index_rebuild(None)
@@ -220,7 +222,7 @@ def test_ignored_words_are_no_name_by_themselves(cast: Cast) -> None:
     assert [short(mention)[1] for mention in mentions_in("relief plus", ignore={"relief"})] == [[2]]
 
 
-def test_the_first_word_of_longer_names_only_on_request(cast: Cast) -> None:
+def test_the_first_word_of_a_longer_name_is_a_mention_only_on_request(cast: Cast) -> None:
     cast(1, "Ventolin HFA", packs=1)
     cast(2, "Ventolin Diskus", packs=None)
     index_rebuild(None)
@@ -229,7 +231,7 @@ def test_the_first_word_of_longer_names_only_on_request(cast: Cast) -> None:
     assert short(mention) == ("ventolin", [1], "partial")
 
 
-def test_mentions_cost_three_queries(
+def test_mentions_take_three_queries(
     shelf: None, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(3):
@@ -257,7 +259,7 @@ def index_rows() -> tuple[set[object], ...]:
     )
 
 
-def test_rebuilding_all_or_some_gives_the_same_index(shelf: None) -> None:
+def test_rebuilding_all_or_some_products_gives_the_same_index(shelf: None) -> None:
     before = index_rows()
     assert all(before)
     index_rebuild([1, 3, 40])
@@ -282,7 +284,7 @@ def test_a_renamed_product_is_found_by_its_new_name_only(shelf: None) -> None:
     assert index_rows() == full
 
 
-def test_a_forgotten_product_takes_only_its_own_words_along(shelf: None) -> None:
+def test_a_removed_product_removes_only_words_that_no_other_has(shelf: None) -> None:
     index_forget([7])  # PainAway
     assert medications_search("painaway") == []
     assert ids(medications_search("ibuprofen")) == [1, 8]

@@ -111,7 +111,7 @@ def resolve(query: str) -> None:
         medication_resolve(query, ingredients=True)
 
 
-def test_no_look_up_scans(catalogue: None) -> None:
+def test_no_look_up_scans_a_table(catalogue: None) -> None:
     with plans() as found:
         list(Medication.objects.filter(name_en__icontains="profen"))
     assert scans(found[0]), "the test would not see a scan"

@@ -32,7 +32,7 @@ def moves() -> list[tuple[int, int]]:
     return list(StockMove.objects.order_by("id").values_list("delta", "quantity_after"))
 
 
-def test_a_count_sets_the_level_and_leaves_a_movement_with_who_and_why(
+def test_a_count_sets_the_level_and_writes_a_movement_with_actor_and_reason(
     shelf: tuple[Store, Medication],
 ) -> None:
     before = level(shelf)
@@ -51,21 +51,21 @@ def test_a_count_sets_the_level_and_leaves_a_movement_with_who_and_why(
     )
 
 
-def test_the_number_that_is_there_already_changes_nothing(shelf: tuple[Store, Medication]) -> None:
+def test_setting_the_same_number_changes_nothing(shelf: tuple[Store, Medication]) -> None:
     version = level(shelf).version
     assert stock_set(store=shelf[0], medication=shelf[1], quantity=20, **WHO).version == version
     assert stock_adjust(store=shelf[0], medication=shelf[1], delta=0, **WHO).version == version
     assert moves() == []
 
 
-def test_packs_come_and_go(shelf: tuple[Store, Medication]) -> None:
+def test_an_adjustment_adds_or_takes_away_packs(shelf: tuple[Store, Medication]) -> None:
     stock_adjust(store=shelf[0], medication=shelf[1], delta=5, actor="dana", reason="delivery")
     stock_adjust(store=shelf[0], medication=shelf[1], delta=-25, actor="dana", reason="sale")
     assert level(shelf).quantity == 0
     assert moves() == [(5, 25), (-25, 0)]
 
 
-def test_what_would_fall_below_zero_is_refused_and_leaves_no_trace(shelf: tuple[Store, Medication]) -> None:
+def test_a_change_below_zero_is_refused_and_writes_nothing(shelf: tuple[Store, Medication]) -> None:
     with pytest.raises(StockBelowZero) as refused:
         stock_adjust(store=shelf[0], medication=shelf[1], delta=-21, **WHO)
     assert (refused.value.quantity, refused.value.delta) == (20, -21)
@@ -74,7 +74,7 @@ def test_what_would_fall_below_zero_is_refused_and_leaves_no_trace(shelf: tuple[
     assert (level(shelf).quantity, level(shelf).version, moves()) == (20, 0, [])
 
 
-def test_a_first_delivery_or_count_creates_the_level_but_nothing_can_be_taken_from_none(
+def test_a_first_delivery_or_count_creates_the_level_and_taking_away_is_refused(
     shelf: tuple[Store, Medication],
 ) -> None:
     new = Store.objects.create(id=102, name_en="Dizengoff")
@@ -90,7 +90,7 @@ def test_a_first_delivery_or_count_creates_the_level_but_nothing_can_be_taken_fr
 
 
 @pytest.mark.parametrize("change", [stock_set, stock_adjust])
-def test_a_change_made_from_an_old_view_is_refused_with_the_level_as_it_is_now(
+def test_a_change_with_an_old_version_is_refused_with_the_current_level(
     shelf: tuple[Store, Medication], change: Any
 ) -> None:
     seen = level(shelf).version
@@ -103,7 +103,7 @@ def test_a_change_made_from_an_old_view_is_refused_with_the_level_as_it_is_now(
     assert len(moves()) == 1
 
 
-def test_nonsense_is_refused(shelf: tuple[Store, Medication]) -> None:
+def test_an_unknown_reason_or_an_impossible_number_is_refused(shelf: tuple[Store, Medication]) -> None:
     with pytest.raises(ValueError, match="reason"):
         stock_set(store=shelf[0], medication=shelf[1], quantity=5, actor="dana", reason="because")
     with pytest.raises(ValueError, match="packs"):
@@ -147,7 +147,7 @@ def _in_threads(work: Any, times: int) -> list[Any]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_customers_at_the_same_time_never_take_more_than_there_is(shelf: tuple[Store, Medication]) -> None:
+def test_concurrent_sales_never_take_more_than_there_is(shelf: tuple[Store, Medication]) -> None:
     results = _in_threads(
         lambda _: stock_adjust(store=shelf[0], medication=shelf[1], delta=-1, actor="till", reason="sale"), 30
     )
@@ -158,7 +158,7 @@ def test_customers_at_the_same_time_never_take_more_than_there_is(shelf: tuple[S
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_staff_who_saw_the_same_number_one_wins(shelf: tuple[Store, Medication]) -> None:
+def test_of_concurrent_changes_with_one_version_exactly_one_succeeds(shelf: tuple[Store, Medication]) -> None:
     seen = level(shelf).version
     results = _in_threads(
         lambda number: stock_set(
@@ -171,7 +171,7 @@ def test_of_staff_who_saw_the_same_number_one_wins(shelf: tuple[Store, Medicatio
 
 
 @pytest.mark.django_db(transaction=True)
-def test_movements_always_add_up_to_the_level(shelf: tuple[Store, Medication]) -> None:
+def test_movements_add_up_to_the_level(shelf: tuple[Store, Medication]) -> None:
     def work(number: int) -> StockLevel:
         if number % 3 == 0:
             return stock_set(store=shelf[0], medication=shelf[1], quantity=50 + number, **WHO)
@@ -185,7 +185,7 @@ def test_movements_always_add_up_to_the_level(shelf: tuple[Store, Medication]) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_first_deliveries_at_the_same_time_share_one_level(shelf: tuple[Store, Medication]) -> None:
+def test_concurrent_first_deliveries_share_one_level(shelf: tuple[Store, Medication]) -> None:
     new = Store.objects.create(id=102, name_en="Dizengoff")
     _in_threads(lambda _: stock_adjust(store=new, medication=shelf[1], delta=2, **WHO), 8)
     assert StockLevel.objects.get(store=new).quantity == 16

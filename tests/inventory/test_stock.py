@@ -46,14 +46,14 @@ def test_branches_with_stock_come_nearest_first_without_the_online_store(ibuprof
     assert all(branch.low and branch.updated_at for branch in found)
 
 
-def test_all_branches_come_when_asked_for(ibuprofen: Medication) -> None:
+def test_branches_without_stock_are_included_on_request(ibuprofen: Medication) -> None:
     Store.objects.create(id=105, name_en="New", lat=32.2, lng=34.9)
     assert ids(ibuprofen, only_stocked=False) == [104, 103, 102, 101, 105]
     never_carried = branches(ibuprofen, origin=JAFFA, only_stocked=False, limit=10)[-1]
     assert (never_carried.quantity, never_carried.updated_at, never_carried.low) == (0, None, False)
 
 
-def test_without_an_origin_the_order_is_that_from_the_reference_branch_and_no_distance_is_told(
+def test_without_an_origin_branches_are_sorted_from_the_reference_branch_without_distances(
     ibuprofen: Medication, settings: Settings
 ) -> None:
     settings.REFERENCE_BRANCH = 101
@@ -65,7 +65,7 @@ def test_without_an_origin_the_order_is_that_from_the_reference_branch_and_no_di
     assert ids(ibuprofen, origin=None) == [101, 103]
 
 
-def test_an_inactive_branch_is_none_and_one_without_a_place_comes_last(ibuprofen: Medication) -> None:
+def test_inactive_branches_are_left_out_and_those_without_a_position_come_last(ibuprofen: Medication) -> None:
     Store.objects.filter(pk=103).update(is_active=False)
     nowhere = Store.objects.create(id=50, name_en="Nowhere")
     StockLevel.objects.create(store=nowhere, medication=ibuprofen, quantity=1)
@@ -74,20 +74,20 @@ def test_an_inactive_branch_is_none_and_one_without_a_place_comes_last(ibuprofen
 
 
 @pytest.mark.parametrize("limit", [3, 10])
-def test_branches_at_the_same_distance_come_by_number(ibuprofen: Medication, limit: int) -> None:
+def test_branches_at_the_same_distance_are_sorted_by_number(ibuprofen: Medication, limit: int) -> None:
     for number in (304, 302, 303):
         Store.objects.create(id=number, name_en="Twin", lat=32.054, lng=34.756)
         StockLevel.objects.create(store_id=number, medication=ibuprofen, quantity=1)
     assert ids(ibuprofen, limit=limit)[:3] == [302, 303, 304]
 
 
-def test_a_limit_takes_the_nearest(ibuprofen: Medication) -> None:
+def test_a_limit_returns_the_nearest_branches(ibuprofen: Medication) -> None:
     assert ids(ibuprofen, only_stocked=False, limit=2) == [104, 103]
     assert ids(ibuprofen, limit=1) == [103]
     assert ids(ibuprofen, limit=0) == []
 
 
-def test_totals_count_every_active_store_and_name_what_there_is_none_of(ibuprofen: Medication) -> None:
+def test_totals_count_active_stores_and_are_zero_without_stock(ibuprofen: Medication) -> None:
     other = Medication.objects.create(name_en="PainAway", form="tablet")
     assert totals([ibuprofen.pk, other.pk]) == {ibuprofen.pk: 158, other.pk: 0}
     Store.objects.filter(pk=101).update(is_active=False)
@@ -112,7 +112,7 @@ def test_low_is_some_but_no_more_than_the_threshold(quantity: int, threshold: in
 @pytest.mark.parametrize(
     ("quantity", "days", "told"), [(0, 14, True), (0, 0, False), (0, -3, False), (5, 14, False)]
 )
-def test_a_restock_date_is_told_only_in_the_future_and_only_when_there_is_none(
+def test_a_restock_date_is_returned_only_in_the_future_and_without_stock(
     quantity: int, days: int, told: bool
 ) -> None:
     expected = timezone.localdate() + timedelta(days=days)

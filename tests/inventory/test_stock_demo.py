@@ -4,7 +4,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import yaml
 from django.conf import settings
 from django.utils import timezone
 
@@ -14,6 +13,7 @@ from inventory.interactions import interactions_check
 from inventory.models import Ingredient, Interaction, LeafletSection, Medication, StockLevel, StockMove
 from inventory.services import stock_set
 from inventory.stock import totals
+from pharmacy_site.lib.yaml_files import yaml_read
 from stores.models import Store
 
 FIXTURES = Path(settings.BASE_DIR) / "fixtures"
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def loaded(db: None) -> None:
-    for entry in yaml.safe_load((FIXTURES / "demo" / "stores.yaml").read_text(encoding="utf-8")):
+    for entry in yaml_read(FIXTURES / "demo" / "stores.yaml"):
         Store.objects.create(
             id=entry["id"],
             name_en=entry["name"]["en"],
@@ -63,7 +63,7 @@ def test_interactions_are_those_of_the_specification() -> None:
     assert Interaction.objects.count() == 18
 
 
-def test_loading_again_changes_nothing_and_keeps_what_staff_counted() -> None:
+def test_loading_again_changes_nothing_and_keeps_the_staffs_counts() -> None:
     stock_set(
         store=Store.objects.get(pk=101),
         medication=Medication.objects.get(pk=1),
@@ -82,11 +82,11 @@ def test_every_level_has_its_movement() -> None:
     assert StockMove.objects.filter(reason="demo").count() == StockLevel.objects.count()
 
 
-def test_the_next_product_gets_a_number_of_its_own() -> None:
+def test_the_next_product_gets_an_unused_id() -> None:
     assert Medication.objects.create(name_en="New", form="tablet").pk > 31
 
 
-def test_numbers_taken_by_a_register_are_not_overwritten() -> None:
+def test_loading_is_refused_when_a_register_has_taken_the_ids() -> None:
     Medication.objects.filter(pk=1).update(external_id="00559407")
     with pytest.raises(demo.DemoConflict):
         demo.load(FIXTURES)

@@ -78,7 +78,7 @@ def _found(medication: Medication, origin: Point, **options: bool) -> list[int]:
     return [branch.store.pk for branch in branches(medication, origin=origin, limit=LIMIT, **options)]
 
 
-def test_nearest_is_what_looking_at_all_stores_finds_but_few_are_read(
+def test_the_nearest_branches_are_found_while_few_rows_are_read(
     common: Medication, country: dict[int, Point], rows_read: list[None]
 ) -> None:
     holders = [number for number in country if number % 5]
@@ -97,7 +97,7 @@ def test_nearest_is_what_looking_at_all_stores_finds_but_few_are_read(
     assert len(rows_read) <= MOST_ROWS
 
 
-def test_of_a_rare_product_only_the_stores_that_have_it_are_read(
+def test_for_a_rare_product_only_stores_that_have_it_are_read(
     common: Medication, country: dict[int, Point], rows_read: list[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     holders = sorted(country)[::25]
@@ -125,7 +125,7 @@ def _plan(sql: str) -> str:
     [Point(-17.0, 179.95), Point(-17.0, -179.95), Point(89.95, 10.0), Point(90.0, 0.0), Point(-89.9, -170.0)],
     ids=["west of the date line", "east of it", "near the pole", "on the pole", "near the other pole"],
 )
-def test_nearest_across_the_date_line_and_around_the_poles(
+def test_the_nearest_branches_are_found_across_the_date_line_and_at_the_poles(
     origin: Point, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     chance = random.Random(7)

@@ -13,7 +13,6 @@ from django.db import connection, models, transaction
 from django.test import Client
 from django.urls import reverse
 
-from inventory.import_reading import ImportRefused
 from inventory.importers import catalogue_import
 from inventory.interactions_importer import interactions_import
 from inventory.models import (
@@ -30,9 +29,10 @@ from inventory.models import (
 )
 from inventory.services import stock_set
 from pharmacy_site.lib.fields import LONGEST_NAME, LONGEST_TEXT, CleanLine, CleanText
+from pharmacy_site.lib.importing import ImportRefused
 from pharmacy_site.lib.text import clean, is_invisible
 from prescriptions.models import Allergy, Patient, Prescription
-from stores.importer import LocalitiesRefused, localities_import
+from stores.importer import localities_import
 from stores.models import Locality, LocalityName, OpeningException, Store, StoreAlias
 
 pytestmark = pytest.mark.django_db
@@ -313,7 +313,7 @@ def test_a_town_whose_alias_is_too_long_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     town = {"id": "1", "name": "", "nameEn": "A", "lat": 1, "lon": 1, "aliases": ["x" * 121]}
     path.write_text(json.dumps([town]), encoding="utf-8")
-    with pytest.raises(LocalitiesRefused, match="record 1: an alias is too long"):
+    with pytest.raises(ImportRefused, match="record 1: an alias is too long"):
         localities_import(path)
 
 

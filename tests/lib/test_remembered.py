@@ -1,14 +1,16 @@
-"""What a turn has read is not read again in it, and is read again in the next."""
+"""The memo of a turn: values are computed once in a turn and anew in the next; rows are always read again."""
 
 import asyncio
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from inventory.catalog import medication_resolve, mentions_in
+from inventory.catalog import contents_load, medication_resolve, mentions_in
+from inventory.models import LeafletSection, Medication
 from pharmacy_site.lib.remembered import remembered, remembering
 
 
@@ -55,12 +57,38 @@ def test_turns_at_the_same_time_know_nothing_of_each_other() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("demo")
-def test_a_name_that_the_message_held_is_resolved_without_a_query() -> None:
+def test_a_name_that_the_message_held_is_not_looked_up_again() -> None:
+    def queries_of_a_name() -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert medication_resolve("Advil").medication == expected
+        return len(queries)
+
     with remembering():
         (mention,) = mentions_in("Do you have Advil?")
-        with CaptureQueriesContext(connection) as queries:
-            assert medication_resolve("Advil").medication == mention.medications[0]
-        assert not queries.captured_queries
-    with CaptureQueriesContext(connection) as queries:
-        medication_resolve("Advil")
-    assert queries.captured_queries
+        (expected,) = mention.medications
+        assert queries_of_a_name() == 1  # the product's row
+    assert queries_of_a_name() == 3
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+def test_a_product_that_changes_is_read_as_it_is_now() -> None:
+    product = medication_resolve("Advil").medication
+    section = product.leaflet.first()
+    assert section is not None
+    with remembering():
+        mentions_in("Do you have Advil?")
+        Medication.objects.filter(pk=product.pk).update(price=Decimal("11.10"))
+        LeafletSection.objects.filter(pk=section.pk).update(text_en="Two a day.")
+        found = medication_resolve("Advil").medication
+        assert found.price == Decimal("11.10")
+        assert "Two a day." in [row.text_en for row in found.leaflet.all()]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+def test_nobody_finds_what_somebody_else_prefetched_in_the_same_turn() -> None:
+    with remembering():
+        first = medication_resolve("Advil").medication
+        contents_load([first])
+        assert medication_resolve("Advil").medication is not first

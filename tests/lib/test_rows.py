@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from agent.conversation import events
 from agent.conversation.runs import run_claim, run_done
-from agent.inference.base import Account
+from agent.inference.base import Usage
 from agent.models import ChatSite, Conversation, Event, Run, ToolCall
 from pharmacy_site.lib.rows import asked, rows_insert
 from prescriptions.models import Patient
@@ -87,11 +87,11 @@ def test_a_runs_row_from_its_claim_to_its_end(conversation: Conversation) -> Non
     run = run_claim(conversation.pk)
     assert run is not None
     assert held(run) == held(Run.objects.get(pk=run.pk)) and run.attempts == 1 and run.progress == {}
-    account = Account(model="m", prompt="abc", tokens_in=900, tokens_out=100)
+    usage = Usage(model="m", prompt="abc", tokens_in=900, tokens_out=100)
     run.attempts += 1
-    assert not run_done(run, 2, "m", account)  # another process has taken it up
+    assert not run_done(run, 2, "m", usage)  # another process has taken it up
     run.attempts -= 1
-    assert run_done(run, 2, "m", account) and not run_done(run, 3, "m", account)
+    assert run_done(run, 2, "m", usage) and not run_done(run, 3, "m", usage)
     done = Run.objects.get(pk=run.pk)
     assert (done.state, done.answer_seq, done.tokens_in, done.cost) == ("done", 2, 900, Decimal(0))
     assert done.finished_at and done.lease_until is None

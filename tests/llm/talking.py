@@ -9,8 +9,8 @@ from django.utils import timezone
 from scripted_model import ScriptedModel
 from scripted_replies import Computed, Forever, Reply
 
-from agent.chat.progress import Live
-from agent.conversation import events, runs
+from agent.chat.progress import RunProgress
+from agent.conversation import accept, events, runs
 from agent.models import Conversation, Event, Run
 from agent.turn import loop
 from prescriptions.models import Patient
@@ -50,13 +50,13 @@ class Talk:
 
     def say(self, text: str) -> str:
         """Sends a message and returns the answer's text."""
-        runs.message_accept(
+        accept.message_accept(
             conversation_id=self.conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
         run = runs.run_claim(self.conversation.pk)
         assert run is not None
         listener = Listener()
-        live = Live(listener, run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
+        live = RunProgress(listener, run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
         asyncio.run(loop.answer(run, live))
         self.run, self.frames = Run.objects.get(pk=run.pk), listener.frames
         self.payload: dict[str, Any] = Event.objects.get(

@@ -14,8 +14,8 @@ from llm.talking import Listener, Talk, once
 from scripted_model import ScriptedModel, calls, forever, says, trickles
 
 from agent.answers.sentences import SENTENCES
-from agent.chat.progress import Live
-from agent.conversation import runs, spending
+from agent.chat.progress import RunProgress
+from agent.conversation import accept, runs, spending
 from agent.inference import openai
 from agent.models import Run, ToolCall
 from agent.turn import loop
@@ -154,14 +154,14 @@ def test_a_cancelled_run_is_counted(model: ScriptedModel) -> None:
     model.script(trickles("It is there. " * 100, 0.05))
     talk = Talk()
     key = talk.conversation.pk
-    runs.message_accept(
+    accept.message_accept(
         conversation_id=key, client_msg_id=uuid4(), text="hello there, what is new?", address="192.0.2.1"
     )
     run = runs.run_claim(key)
     assert run is not None
 
     async def stopped() -> None:
-        live = Live(Listener(), run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
+        live = RunProgress(Listener(), run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
         task = asyncio.create_task(loop.answer(run, live))
         await asyncio.to_thread(model.wait_for, 1)
         await asyncio.sleep(0.2)
@@ -181,7 +181,7 @@ def test_twenty_messages_a_minute(model: ScriptedModel, settings: Any) -> None:
     for _ in range(4):
         talk.say("hello there, what else is new?")
     asked = len(model.requests)
-    with pytest.raises(runs.RateLimited):
+    with pytest.raises(accept.RateLimited):
         talk.say("hello there, what else is new?")
     assert len(model.requests) == asked
 

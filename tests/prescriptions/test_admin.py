@@ -73,7 +73,7 @@ SEES = {
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_who_sees_which_page(login: Login, pages: dict[str, str], role: str) -> None:
+def test_each_group_sees_its_pages_only(login: Login, pages: dict[str, str], role: str) -> None:
     client = login(role)
     seen = {name for name, path in pages.items() if client.get(path).status_code == 200}
     assert seen == SEES[role]
@@ -125,7 +125,7 @@ def test_looking_at_patient_data_is_recorded(login: Login, pages: dict[str, str]
     assert {event.patient_id for event in viewed} == {david.pk}
 
 
-def test_refused_look_is_recorded(login: Login, pages: dict[str, str]) -> None:
+def test_a_refused_page_is_recorded(login: Login, pages: dict[str, str]) -> None:
     client = login("technician")
     for name in ("patients", "patient", "patient history"):
         assert client.get(pages[name]).status_code == 403
@@ -159,7 +159,7 @@ def patient_form(patient: Patient, **changes: object) -> dict[str, object]:
     }
 
 
-def test_pharmacist_keeps_contacts_and_allergies(login: Login, pages: dict[str, str], david: Patient) -> None:
+def test_pharmacist_edits_contacts_and_allergies(login: Login, pages: dict[str, str], david: Patient) -> None:
     client = login("pharmacist")
     ingredient = Ingredient.objects.create(key="amoxicillin", name_en="Amoxicillin")
     form = patient_form(david, email="David.New@Example.com", phone="050 765 4321")
@@ -188,7 +188,7 @@ def test_physician_and_auditor_only_read(login: Login, pages: dict[str, str], da
 
 
 @pytest.mark.parametrize(("phone", "status"), [("050-1234567", 302), ("12", 200), ("", 302)])
-def test_phone_is_checked(
+def test_a_phone_is_normalised_or_refused(
     login: Login, pages: dict[str, str], david: Patient, phone: str, status: int
 ) -> None:
     response = login("pharmacist").post(pages["patient"], patient_form(david, phone=phone))
@@ -198,7 +198,9 @@ def test_phone_is_checked(
 @pytest.mark.parametrize(
     ("role", "state"), [("pharmacist", "closed"), ("physician", "closed"), ("auditor", "open")]
 )
-def test_closing_handoffs(login: Login, pages: dict[str, str], role: str, state: str) -> None:
+def test_groups_that_may_change_handoffs_can_close_them(
+    login: Login, pages: dict[str, str], role: str, state: str
+) -> None:
     handoff = Handoff.objects.get()
     client = login(role)
     client.post(pages["handoffs"], {"action": "close", "_selected_action": [handoff.pk]}, follow=True)
@@ -214,7 +216,7 @@ def test_notification_pages_show_no_code(login: Login, pages: dict[str, str]) ->
     assert Notification.objects.get().context == {"code": "918273"}
 
 
-def test_auditor_checks_the_chain(login: Login, pages: dict[str, str]) -> None:
+def test_only_an_auditor_can_verify_the_chain(login: Login, pages: dict[str, str]) -> None:
     audit_record(who="user:1", what="x", where="y")
     client = login("auditor")
     response = client.get(pages["auditevents"])
@@ -252,7 +254,7 @@ def test_administrator_cannot_rise_above_the_groups(login: Login, pages: dict[st
     assert event.detail == {"user": colleague.pk, "groups": [pharmacist.pk]}
 
 
-def test_pages_cost_the_same_however_many_rows(
+def test_the_number_of_queries_does_not_grow_with_the_rows(
     login: Login,
     pages: dict[str, str],
     david: Patient,

@@ -50,7 +50,7 @@ def test_an_untouched_log_verifies(db: None) -> None:
     assert numbers == [1, 2, 3, 4, 5]
 
 
-def test_what_a_line_holds(david: Patient) -> None:
+def test_a_line_stores_all_its_fields(david: Patient) -> None:
     event = audit_record(
         who="key:1",
         what="prescriptions_read",
@@ -117,7 +117,9 @@ def _forge_a_line() -> None:
 
     event = AuditEvent.objects.get(number=4)
     event.who = "user:2"
-    event.hash = audit._seal({name: getattr(event, name) for name in audit._HASHED}, event.previous_hash)
+    event.hash = audit.line_hash(
+        {name: getattr(event, name) for name in audit.HASHED_FIELDS}, event.previous_hash
+    )
     event.save()
 
 
@@ -147,7 +149,7 @@ TAMPERS: dict[str, tuple[Callable[[], object], int, str]] = {
 
 
 @pytest.mark.parametrize("tamper", TAMPERS)
-def test_tampering_shows_at_its_first_line(db: None, tamper: str) -> None:
+def test_tampering_is_found_at_its_first_line(db: None, tamper: str) -> None:
     change, number, kind = TAMPERS[tamper]
     record(10)
     assert audit_verify() is None
@@ -163,13 +165,13 @@ def test_tampering_shows_at_its_first_line(db: None, tamper: str) -> None:
     assert refused.value.returncode == 1
 
 
-def test_command_says_that_all_is_well(db: None, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_an_intact_log(db: None, capsys: pytest.CaptureFixture[str]) -> None:
     record(3)
     call_command("verify_audit")
     assert "3 lines" in capsys.readouterr().out
 
 
-def test_nothing_is_recorded_on_a_log_without_its_head(db: None) -> None:
+def test_recording_is_refused_when_the_head_is_missing(db: None) -> None:
     record(2)
     AuditHead.objects.all().delete()
     with pytest.raises(AuditHeadMissing):
@@ -187,7 +189,9 @@ def test_ten_thousand_lines_verify_in_five_seconds(db: None) -> None:
         row = AuditEvent(
             number=number, at=template.at, who="user:1", what="x", where="y", previous_hash=last_hash
         )
-        row.hash = last_hash = audit._seal({name: getattr(row, name) for name in audit._HASHED}, last_hash)
+        row.hash = last_hash = audit.line_hash(
+            {name: getattr(row, name) for name in audit.HASHED_FIELDS}, last_hash
+        )
         rows.append(row)
     AuditEvent.objects.bulk_create(rows, batch_size=1000)
     AuditHead.objects.update(count=10_000, hash=last_hash)
@@ -211,14 +215,14 @@ def test_ten_thousand_lines_verify_in_five_seconds(db: None) -> None:
         {"who": "x" * 101},
     ],
 )
-def test_a_line_takes_ids_and_codes_only(db: None, fields: dict[str, object]) -> None:
+def test_a_line_with_anything_but_ids_and_codes_is_refused(db: None, fields: dict[str, object]) -> None:
     given: dict[str, object] = {"who": "user:1", "what": "x", "where": "y", **fields}
     with pytest.raises(ValueError, match="audit"):
         audit_record(**given)  # type: ignore[arg-type]
     assert not AuditEvent.objects.exists()
 
 
-def test_line_and_its_cause_stand_or_fall_together(db: None) -> None:
+def test_a_line_is_rolled_back_with_its_cause(db: None) -> None:
     record()
 
     def fail() -> None:

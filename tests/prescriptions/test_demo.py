@@ -62,7 +62,7 @@ def folder(tmp_path: Path, db: None) -> Path:
     return tmp_path
 
 
-def test_people_are_loaded_with_dates_from_today(folder: Path) -> None:
+def test_patients_are_loaded_with_dates_relative_to_today(folder: Path) -> None:
     loaded = load(folder)
     assert (loaded.patients, loaded.prescriptions) == (2, 1)
     today = timezone.localdate()
@@ -92,7 +92,7 @@ def test_loading_again_changes_nothing_but_the_dates(folder: Path) -> None:
     assert (after.password, after.is_active) == (pharmacist.password, False)
 
 
-def test_password_is_told_once_and_works(folder: Path) -> None:
+def test_a_password_is_shown_once_and_works(folder: Path) -> None:
     first = {login.username: login for login in load(folder).logins}
     password = first["pharmacist"].password
     assert password is not None
@@ -108,13 +108,13 @@ def test_password_is_told_once_and_works(folder: Path) -> None:
     ]
 
 
-def test_next_prescription_gets_an_id_of_its_own(folder: Path) -> None:
+def test_the_next_prescription_gets_an_unused_id(folder: Path) -> None:
     load(folder)
     given = Prescription.objects.values("patient_id", "medication_id", "issued_on", "expires_on").get()
     assert Prescription.objects.create(**given).pk > 41
 
 
-def test_load_demo_has_the_specifications_people_and_can_be_repeated(
+def test_load_demo_loads_the_specifications_patients_and_can_be_repeated(
     db: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call_command("load_demo")
@@ -146,7 +146,7 @@ def test_load_demo_has_the_specifications_people_and_can_be_repeated(
         ]
 
 
-def test_load_demo_if_empty_leaves_what_there_is(db: None) -> None:
+def test_load_demo_if_empty_changes_nothing_in_a_filled_database(db: None) -> None:
     Store.objects.create(pk=1, name_en="Ours")
     call_command("load_demo", "--if-empty")
     assert Patient.objects.count() == 0

@@ -81,7 +81,7 @@ def test_unknown_status_is_logged_without_personal_data(
         ("on_hold", 1, "refill", False, "expired", 1, "cannot_proceed"),
     ],
 )
-def test_verify(
+def test_verify_returns_the_facts_and_the_next_step(
     david: Patient,
     amoxicillin: Medication,
     prescribe: Prescribe,

@@ -83,7 +83,7 @@ def test_code_goes_to_the_contact_on_file_and_proves_the_patient(
     ]
 
 
-def test_text_is_in_the_patients_language(
+def test_the_email_is_in_the_patients_language(
     rachel: Patient, conversation: UUID, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
@@ -113,14 +113,16 @@ def test_code_may_be_typed_with_separators(
     assert answer(conversation, typed.format(code[:3], code[3:])) == david
 
 
-def test_code_in_another_script(david: Patient, conversation: UUID, code_of: CodeOf) -> None:
+def test_a_code_in_another_scripts_digits_is_accepted(
+    david: Patient, conversation: UUID, code_of: CodeOf
+) -> None:
     ask(conversation)
     arabic = code_of(conversation).translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"))
     assert answer(conversation, arabic) == david
 
 
 @pytest.mark.parametrize("typed", ["", "abc", "12345", "x" * 5000, "\x00"])
-def test_nonsense_is_a_wrong_try(david: Patient, conversation: UUID, typed: str) -> None:
+def test_a_malformed_code_counts_as_a_wrong_attempt(david: Patient, conversation: UUID, typed: str) -> None:
     ask(conversation)
     with pytest.raises(CodeWrong) as refused:
         answer(conversation, typed)
@@ -156,7 +158,9 @@ def test_three_wrong_tries_lock_and_warn_the_owner_once(
     assert failed_verifications(uuid4()) == 0
 
 
-def test_right_code_on_the_last_try(david: Patient, conversation: UUID, code_of: CodeOf) -> None:
+def test_the_right_code_is_accepted_on_the_last_attempt(
+    david: Patient, conversation: UUID, code_of: CodeOf
+) -> None:
     ask(conversation)
     code = code_of(conversation)
     for _ in range(2):
@@ -205,7 +209,7 @@ def test_new_code_supersedes_the_older_one(david: Patient, conversation: UUID, c
     assert answer(conversation, newer) == david
 
 
-def test_repeating_a_run_sends_nothing_new(david: Patient, conversation: UUID) -> None:
+def test_repeating_a_run_sends_no_second_code(david: Patient, conversation: UUID) -> None:
     ask(conversation, run_key="run-1")
     ask(conversation, run_key="run-1")
     assert (Challenge.objects.count(), Notification.objects.count()) == (1, 1)
@@ -214,7 +218,7 @@ def test_repeating_a_run_sends_nothing_new(david: Patient, conversation: UUID) -
 @pytest.mark.parametrize(
     "identifier", ["nobody@example.com", "050-0000001", "052-9999999", "gibberish", "", "@", "%"]
 )
-def test_unknown_contact_costs_the_same_and_is_answered_the_same(
+def test_unknown_contact_takes_the_same_queries_and_gets_the_same_answer(
     david: Patient,
     identifier: str,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
@@ -276,7 +280,7 @@ def test_limit_ends_after_a_day(david: Patient, clock: Callable[[timedelta], Non
     ask(uuid4())
 
 
-def test_limit_per_address(david: Patient, settings: Settings) -> None:
+def test_an_address_is_limited_to_a_number_of_codes_per_hour(david: Patient, settings: Settings) -> None:
     settings.IDENTITY_CODES_PER_ADDRESS_HOUR = 4
     for count in range(4):
         ask(uuid4(), f"nobody{count}@example.com", "10.0.0.9")
@@ -286,7 +290,7 @@ def test_limit_per_address(david: Patient, settings: Settings) -> None:
     assert AuditEvent.objects.filter(what="identity_limited").count() == 1
 
 
-def test_two_contacts_of_one_account_do_not_betray_each_other(david: Patient) -> None:
+def test_limits_do_not_reveal_that_two_contacts_belong_to_one_account(david: Patient) -> None:
     """Five codes by e-mail use the account up; asking by phone then looks as always, but nothing is sent."""
     for _ in range(5):
         ask(uuid4())
@@ -295,7 +299,7 @@ def test_two_contacts_of_one_account_do_not_betray_each_other(david: Patient) ->
     assert Notification.objects.filter(recipient="").count() == 1
 
 
-def test_account_is_guessed_at_fifteen_times_a_day_at_most(david: Patient, code_of: CodeOf) -> None:
+def test_an_account_allows_at_most_fifteen_guesses_a_day(david: Patient, code_of: CodeOf) -> None:
     evaluated = 0
     for attempt in range(60):
         conversation_id = uuid4()
@@ -317,7 +321,9 @@ def test_account_is_guessed_at_fifteen_times_a_day_at_most(david: Patient, code_
     assert Notification.objects.filter(kind="identity_warning", recipient=EMAIL).count() == 1
 
 
-def test_identifier_policy(david: Patient, conversation: UUID, settings: Settings) -> None:
+def test_an_identifier_alone_is_accepted_only_under_the_identifier_policy(
+    david: Patient, conversation: UUID, settings: Settings
+) -> None:
     with pytest.raises(IdentityPolicyRefused):
         identifier_accept(conversation_id=conversation, identifier=EMAIL, address="10.0.0.1")
     settings.CHAT_IDENTITY = "identifier"

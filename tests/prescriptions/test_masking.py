@@ -72,7 +72,7 @@ def test_code_is_read_and_masked_while_one_is_awaited(text: str, code: str, left
         "1.5 ml",
     ],
 )
-def test_other_numbers_stay_while_a_code_is_awaited(text: str) -> None:
+def test_other_numbers_are_not_masked_while_a_code_is_awaited(text: str) -> None:
     result = masked(text, challenge_open=True, today=TODAY)
     assert (result.text, result.code, result.kinds) == (text, None, frozenset())
 
@@ -122,7 +122,7 @@ def test_date_of_birth_is_masked(text: str, left: str) -> None:
         "24 שעות ביממה, 7 ימים",
     ],
 )
-def test_other_dates_and_numbers_stay(text: str) -> None:
+def test_other_dates_and_numbers_are_not_masked(text: str) -> None:
     assert masked(text, challenge_open=False, today=TODAY).text == text
 
 
@@ -165,11 +165,11 @@ def test_national_id_is_masked(text: str, left: str) -> None:
         "order 1234567820",
     ],
 )
-def test_other_long_numbers_stay(text: str) -> None:
+def test_other_long_numbers_are_not_masked(text: str) -> None:
     assert masked(text, challenge_open=False, today=TODAY).text == text
 
 
-def test_three_secrets_in_one_message() -> None:
+def test_three_secrets_in_one_message_are_all_masked() -> None:
     text = "code 123456, born 15/03/1965, id 123456782, phone 050-1234567"
     result = masked(text, challenge_open=True, today=TODAY)
     assert result.text == f"code {MASK}, born {MASK}, id {MASK}, phone 050-1234567"

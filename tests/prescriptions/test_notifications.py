@@ -16,7 +16,7 @@ from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 from prescriptions import notifications, tasks
 from prescriptions.models import Notification
 from prescriptions.notices import notice
-from prescriptions.notifications import inbox, notification_enqueue, notifications_drain
+from prescriptions.notifications import inbox, notification_claim, notification_enqueue, notifications_drain
 
 
 def enqueue(key: str = "key", recipient: str = "david.cohen@example.com", **more: object) -> Notification:
@@ -64,7 +64,7 @@ def test_sent_after_the_commit_and_never_after_a_rollback() -> None:
     assert Notification.objects.count() == 1
 
 
-def test_key_is_sent_once(
+def test_one_key_is_sent_once(
     db: None, django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks
 ) -> None:
     for _ in range(3):
@@ -75,7 +75,7 @@ def test_key_is_sent_once(
 
 
 @pytest.mark.parametrize(("debug", "left"), [(False, {}), (True, {"code": "123456"})])
-def test_code_is_forgotten_once_sent_unless_debugging(
+def test_the_code_is_deleted_after_sending_unless_debugging(
     db: None, settings: Settings, debug: bool, left: dict[str, str]
 ) -> None:
     settings.DEBUG = debug
@@ -132,7 +132,9 @@ def test_failure_is_tried_again_later_and_given_up_after_five(
     assert "SMTPRecipientsRefused" in caplog.text
 
 
-def test_recovery_after_a_failure(db: None, monkeypatch: pytest.MonkeyPatch, dead_server: DeadServer) -> None:
+def test_a_failed_message_is_sent_when_the_server_is_back(
+    db: None, monkeypatch: pytest.MonkeyPatch, dead_server: DeadServer
+) -> None:
     enqueue()
     notifications_drain()
     monkeypatch.undo()
@@ -142,8 +144,8 @@ def test_recovery_after_a_failure(db: None, monkeypatch: pytest.MonkeyPatch, dea
 
 def test_row_of_a_lost_sender_is_sent_when_its_lease_ends(db: None) -> None:
     row = enqueue()
-    assert notifications._claimed(row.pk)
-    assert not notifications._claimed(row.pk)
+    assert notification_claim(row.pk)
+    assert not notification_claim(row.pk)
     assert notifications_drain() == 0
     make_due()
     assert notifications_drain() == 1
@@ -168,7 +170,7 @@ def test_sent_by_another_thread_when_not_inline(settings: Settings, monkeypatch:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("broker_is_up", [True, False])
-def test_broker_is_asked_from_the_pools_thread_and_may_be_down(
+def test_the_task_is_published_from_the_pools_thread_and_sent_from_there_without_a_broker(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, broker_is_up: bool
 ) -> None:
     settings.NOTIFICATIONS_INLINE = False
@@ -189,7 +191,7 @@ def test_broker_is_asked_from_the_pools_thread_and_may_be_down(
     assert len(mail.outbox) == (0 if broker_is_up else 1)
 
 
-def test_task_drains(db: None) -> None:
+def test_the_task_sends_what_is_due(db: None) -> None:
     enqueue()
     tasks.notifications_deliver()
     assert len(mail.outbox) == 1

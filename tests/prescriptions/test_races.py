@@ -68,7 +68,9 @@ def test_simultaneous_guesses_never_exceed_the_tries(
     assert Notification.objects.filter(kind="identity_warning").count() == 1
 
 
-def test_a_code_proves_once(david: Patient, conversation: UUID, code_of: CodeOf) -> None:
+def test_of_simultaneous_right_answers_one_succeeds(
+    david: Patient, conversation: UUID, code_of: CodeOf
+) -> None:
     start(conversation)
     code = code_of(conversation)
     results = at_once(lambda _: challenge_answer(conversation_id=conversation, code=code, address=""))
@@ -81,7 +83,7 @@ def test_simultaneous_requests_never_exceed_the_codes_of_a_day(david: Patient) -
     assert Challenge.objects.count() == 5
 
 
-def test_one_conversation_has_one_open_code(david: Patient, conversation: UUID) -> None:
+def test_simultaneous_requests_leave_one_open_code(david: Patient, conversation: UUID) -> None:
     results = at_once(lambda number: start(conversation, f"10.0.0.{number}"))
     assert Counter(results)[None] == 5
     assert Challenge.objects.filter(state="open").count() == 1
@@ -109,7 +111,7 @@ def test_audit_lines_written_at_once_form_one_chain() -> None:
     assert audit_verify() is None
 
 
-def test_a_run_opens_one_handoff(conversation: UUID) -> None:
+def test_simultaneous_requests_of_a_run_open_one_handoff(conversation: UUID) -> None:
     def work(number: int) -> str:
         return handoff_open(
             conversation_id=conversation, reason="asked_for_person", run_key="run-1", language="en"

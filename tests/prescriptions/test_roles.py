@@ -15,7 +15,7 @@ def permissions_of(role: str) -> set[str]:
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_group_has_what_the_table_says(db: None, role: str) -> None:
+def test_each_group_has_the_permissions_of_the_table(db: None, role: str) -> None:
     known = {
         f"{app}.{name}" for app, name in Permission.objects.values_list("content_type__app_label", "codename")
     }
@@ -23,7 +23,7 @@ def test_group_has_what_the_table_says(db: None, role: str) -> None:
     assert {name for name in ROLES[role] - known if not name.startswith("agent.")} == set()
 
 
-def test_repeating_brings_groups_back_to_the_table(db: None) -> None:
+def test_a_changed_group_is_reset_to_the_table(db: None) -> None:
     technician = Group.objects.get(name="technician")
     technician.permissions.add(Permission.objects.get(codename="view_patient"))
     technician.permissions.remove(Permission.objects.get(codename="change_stocklevel"))
@@ -41,7 +41,7 @@ def test_groups_survive_a_flush() -> None:
 
 
 @pytest.mark.parametrize("role", ["technician", "administrator"])
-def test_others_hold_no_permission_on_patients(role: str) -> None:
+def test_other_groups_have_no_permission_on_patients(role: str) -> None:
     assert not {name for name in ROLES[role] if name.rsplit("_", 1)[1] in PATIENT_DATA}
     own = {name for name in ROLES[role] if name.startswith("agent.")}
     assert {name.rsplit("_", 1)[1] for name in own} <= {"apikey", "chatsite"}

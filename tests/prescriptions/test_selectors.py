@@ -27,7 +27,7 @@ Prescribe = Callable[..., Prescription]
         "０５０－１２３４５６７",
     ],
 )
-def test_patient_is_found_however_the_contact_is_written(
+def test_a_patient_is_found_by_every_spelling_of_a_contact(
     david: Patient, rachel: Patient, identifier: str
 ) -> None:
     assert patient_find(identifier, access=ASKING) == david
@@ -45,7 +45,7 @@ def test_unknown_and_malformed_identifiers_find_nobody(david: Patient, identifie
 
 
 @pytest.mark.parametrize("mrn", ["10000999", "", "abc", "١٠٠٠٠١٠١", "1" * 400, "10000101 "])
-def test_patient_get(david: Patient, mrn: str) -> None:
+def test_a_patient_is_found_by_record_number_only(david: Patient, mrn: str) -> None:
     assert patient_get("10000101", access=ASKING) == david
     with pytest.raises(PatientNotFound):
         patient_get(mrn, access=ASKING)
@@ -55,7 +55,7 @@ def test_patient_get(david: Patient, mrn: str) -> None:
     ]
 
 
-def test_not_yours_and_not_there_are_the_same(
+def test_another_patients_prescription_and_a_missing_one_give_the_same_error(
     david: Patient, rachel: Patient, amoxicillin: Medication, prescribe: Prescribe
 ) -> None:
     mine, theirs = prescribe(david, amoxicillin), prescribe(rachel, amoxicillin)

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
@@ -24,7 +25,7 @@ from websockets.exceptions import ConnectionClosed
 
 from evaluation.chat import Chat
 
-REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
+REDIS = os.environ["TEST_REDIS_URL"]
 ASKED = "Do you have Cetirizine?"
 pytestmark = pytest.mark.django_db(databases=[])
 
@@ -257,7 +258,7 @@ def test_a_cancelled_run_says_nothing_more_and_the_next_one_is_answered(site: An
 def test_with_redis_cut_flushed_and_mended_two_processes_still_show_one_conversation(site: Any) -> None:
     needs_several_processes()
     line = Line(6379)
-    url = line.url.replace("http://", "redis://") + "/7"
+    url = line.url.replace("http://", "redis://") + urlsplit(REDIS).path
 
     modes: dict[int, str] = {}
 

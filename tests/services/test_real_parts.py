@@ -20,7 +20,7 @@ from django.db import connection
 from evaluation.chat import Chat
 
 ROOT = Path(__file__).resolve().parents[2]
-REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/7")
+REDIS = os.environ["TEST_REDIS_URL"]
 RABBIT = os.environ.get("TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672//")
 CLOSED = "127.0.0.1:1"  # nobody listens there
 

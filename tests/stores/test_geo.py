@@ -23,7 +23,7 @@ points = st.builds(Point, st.floats(-90, 90), st.floats(-180, 180))
         (Point(90, 0), Point(-90, 0), 20015),
     ],
 )
-def test_distance(a: Point, b: Point, km: float) -> None:
+def test_distances_between_known_places_are_right(a: Point, b: Point, km: float) -> None:
     assert distance_km(a, b) == pytest.approx(km, rel=0.01, abs=0.001)
 
 
@@ -34,7 +34,7 @@ def test_distance_is_the_same_both_ways(a: Point, b: Point) -> None:
 
 
 @given(points, points, st.floats(0.1, 25_000))
-def test_whatever_is_near_is_in_the_box(origin: Point, other: Point, km: float) -> None:
+def test_every_point_within_the_distance_is_in_the_box(origin: Point, other: Point, km: float) -> None:
     box = bounding_box(origin, km)
     inside = (
         box.south - 1e-6 <= other.lat <= box.north + 1e-6 and box.west - 1e-6 <= other.lng <= box.east + 1e-6
@@ -42,7 +42,7 @@ def test_whatever_is_near_is_in_the_box(origin: Point, other: Point, km: float) 
     assert inside or distance_km(origin, other) > km * (1 - 1e-9)
 
 
-def test_the_box_is_no_larger_than_it_must_be() -> None:
+def test_the_box_is_not_much_larger_than_needed() -> None:
     box = bounding_box(JAFFA, 10)
     assert box.north - box.south == pytest.approx(2 * 10 / 111.2, rel=0.01)
     assert box.east - box.west == pytest.approx(

@@ -53,14 +53,14 @@ def at(day: int, hour: int, minute: int = 0) -> datetime:
         (datetime(2028, 1, 5, 5, 30, tzinfo=UTC), False, None, at(5, 8)),
     ],
 )
-def test_open_now(
+def test_a_store_is_open_or_closed_at_a_given_moment(
     store: Store, moment: datetime, is_open: bool, closes: datetime | None, opens: datetime | None
 ) -> None:
     state = opening_state(store, moment)
     assert (state.is_open, state.closes_at, state.opens_at) == (is_open, closes, opens)
 
 
-def test_todays_hours_and_the_reason_they_are_special(store: Store) -> None:
+def test_a_special_day_has_its_own_hours_and_its_reason(store: Store) -> None:
     assert opening_state(store, at(5, 9)).hours_today == [(time(8), time(13)), (time(16), time(20))]
     assert opening_state(store, at(5, 9)).note == ""
     assert opening_state(store, at(9, 9)).hours_today == []
@@ -82,13 +82,15 @@ def test_the_week_begins_on_sunday(store: Store) -> None:
     assert week[6].hours == []
 
 
-def test_exceptions_ahead(store: Store) -> None:
+def test_exceptions_ahead_are_those_of_the_next_days(store: Store) -> None:
     assert [row.date.day for row in exceptions_ahead(store, date(2028, 1, 9))] == [9, 10]
     assert [row.date.day for row in exceptions_ahead(store, date(2028, 1, 10), days=1)] == [10]
     assert exceptions_ahead(store, date(2027, 12, 1)) == []
 
 
-def test_queries_are_two_or_none(store: Store, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_opening_state_takes_two_queries_or_none_when_prefetched(
+    store: Store, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
     with django_assert_num_queries(2):
         opening_state(store, at(5, 9))
     loaded = Store.objects.prefetch_related("hours", "exceptions").get(pk=101)
@@ -96,7 +98,7 @@ def test_queries_are_two_or_none(store: Store, django_assert_num_queries: Django
         opening_state(loaded, at(5, 9))
 
 
-def test_the_default_store_and_the_reference_branch(store: Store) -> None:
+def test_the_default_store_and_the_reference_branch_come_from_the_settings(store: Store) -> None:
     Store.objects.create(pk=1, name_en="Online store", kind=Store.Kind.ONLINE)
     assert store_default().pk == 1
     assert store_reference().pk == 101

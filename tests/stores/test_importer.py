@@ -9,7 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from real_data import FOLDER, WHY
 
-from stores.importer import LocalitiesRefused, localities_import
+from pharmacy_site.lib.importing import ImportRefused
+from stores.importer import localities_import
 from stores.models import Locality, LocalityName
 from stores.places import UnservedPlace, place_find
 
@@ -32,7 +33,7 @@ def rows_of_tables() -> tuple[list[Any], list[Any]]:
     )
 
 
-def test_a_json_file(tmp_path: Path) -> None:
+def test_a_json_file_creates_towns_with_their_names(tmp_path: Path) -> None:
     report = localities_import(written(tmp_path / "a.json", [AFULA, LOD]))
     assert (report.created, report.changed, report.unchanged) == (2, 0, 0)
     town = Locality.objects.get(slug="import-il-7700")
@@ -43,7 +44,7 @@ def test_a_json_file(tmp_path: Path) -> None:
         assert place.locality == town
 
 
-def test_the_same_file_twice_changes_nothing(tmp_path: Path) -> None:
+def test_importing_the_same_file_again_changes_nothing(tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", [AFULA, LOD])
     localities_import(path)
     before = rows_of_tables()
@@ -52,7 +53,7 @@ def test_the_same_file_twice_changes_nothing(tmp_path: Path) -> None:
     assert rows_of_tables() == before
 
 
-def test_a_corrected_file_corrects(tmp_path: Path) -> None:
+def test_a_corrected_file_updates_the_towns(tmp_path: Path) -> None:
     localities_import(written(tmp_path / "a.json", [AFULA, LOD]))
     report = localities_import(written(tmp_path / "b.json", [{**AFULA, "name": "עפולה עילית"}, LOD]))
     assert (report.created, report.changed, report.unchanged) == (0, 1, 1)
@@ -64,7 +65,7 @@ def test_a_corrected_file_corrects(tmp_path: Path) -> None:
     }
 
 
-def test_a_town_that_is_there_already_only_learns_names(tmp_path: Path) -> None:
+def test_a_town_that_exists_already_only_gets_more_names(tmp_path: Path) -> None:
     own = Locality.objects.create(slug="afula", name_en="Afula", name_he="עפולה", lat=32.61, lng=35.29)
     far = Locality.objects.create(slug="lod-elsewhere", name_en="Lod", lat=50.0, lng=10.0)
     path = written(tmp_path / "a.json", [{**AFULA, "aliases": ["Affula"]}, LOD])
@@ -78,7 +79,7 @@ def test_a_town_that_is_there_already_only_learns_names(tmp_path: Path) -> None:
     assert rows_of_tables() == before
 
 
-def test_csv_and_gzip(tmp_path: Path) -> None:
+def test_a_gzipped_csv_file_creates_towns_with_their_aliases(tmp_path: Path) -> None:
     text = "id,name,nameEn,lat,lon,aliases\r\n7700,עפולה,AFULA,32.6,35.29,Affula|Afule\r\n"
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text.encode("utf-8-sig")))
     assert localities_import(tmp_path / "a.csv.gz").created == 1
@@ -103,9 +104,9 @@ def test_csv_and_gzip(tmp_path: Path) -> None:
         ("Lod", "record 2: is no record"),
     ],
 )
-def test_a_broken_record_changes_nothing_and_is_named(tmp_path: Path, row: Any, reason: str) -> None:
+def test_a_broken_record_changes_nothing_and_is_reported(tmp_path: Path, row: Any, reason: str) -> None:
     path = written(tmp_path / "a.json", [AFULA, row])
-    with pytest.raises(LocalitiesRefused) as refused:
+    with pytest.raises(ImportRefused) as refused:
         localities_import(path)
     assert refused.value.problems[0].startswith(reason)
     assert not Locality.objects.exists()
@@ -128,21 +129,23 @@ def test_a_broken_record_changes_nothing_and_is_named(tmp_path: Path, row: Any, 
         (b"[" * 100_000, "nested too deep"),
     ],
 )
-def test_a_broken_file_is_refused_in_words(tmp_path: Path, content: bytes, reason: str) -> None:
+def test_a_broken_file_is_refused_with_a_readable_reason(tmp_path: Path, content: bytes, reason: str) -> None:
     (tmp_path / "a.json").write_bytes(content)
-    with pytest.raises(LocalitiesRefused) as refused:
+    with pytest.raises(ImportRefused) as refused:
         localities_import(tmp_path / "a.json")
     assert refused.value.problems[0].startswith(reason)
 
 
 def test_only_the_first_problems_are_listed(tmp_path: Path) -> None:
-    with pytest.raises(LocalitiesRefused) as refused:
+    with pytest.raises(ImportRefused) as refused:
         localities_import(written(tmp_path / "a.json", [{}] * 50))
     assert len(refused.value.problems) == 10
     assert str(refused.value).endswith("… and more")
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_report_or_the_problems(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = written(tmp_path / "a.json", [AFULA])
     call_command("import_localities", path, "--dry-run")
     assert "Dry run, nothing was changed: 1 created" in capsys.readouterr().out
@@ -155,7 +158,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.skipif(not REAL.exists(), reason=WHY)
-def test_the_real_file(settings: Any) -> None:
+def test_the_real_file_can_be_imported(settings: Any) -> None:
     import stores.demo
 
     stores.demo.load(Path(settings.BASE_DIR) / "fixtures")

@@ -108,11 +108,11 @@ def short(place: Place | None) -> object:
         ("סניף", None),
     ],
 )
-def test_a_place_query(query: str, expected: object) -> None:
+def test_a_query_means_a_store_a_city_or_an_unserved_place(query: str, expected: object) -> None:
     assert short(place_find(query)) == expected
 
 
-def test_a_number_in_other_digits_is_no_other_store() -> None:
+def test_a_number_in_other_digits_is_the_same_store() -> None:
     assert short(place_find("١٠٤")) == 104  # digits fold to one form
 
 
@@ -126,7 +126,7 @@ def test_a_number_in_other_digits_is_no_other_store() -> None:
         ("qqqq", ("qqqq", None)),
     ],
 )
-def test_one_typo_only_when_asked(query: str, expected: object) -> None:
+def test_one_typo_is_forgiven_only_on_request(query: str, expected: object) -> None:
     assert isinstance(place_find(query), UnservedPlace)
     assert short(place_find(query, typo=True)) == expected
 
@@ -154,21 +154,23 @@ def test_a_closed_store_is_not_found() -> None:
         ("", []),
     ],
 )
-def test_places_inside_a_message(message: str, expected: list[object]) -> None:
+def test_places_inside_a_message_are_mentions(message: str, expected: list[object]) -> None:
     found = [
         (short(mention.place), mention.start, mention.end, mention.text) for mention in places_in(message)
     ]
     assert found == expected
 
 
-def test_a_village_called_like_a_common_word_needs_a_word_before_it() -> None:
+def test_a_village_with_the_name_of_a_common_word_needs_a_preposition() -> None:
     Locality.objects.create(slug="import-il-1", name_en="Shani", name_he="שני", lat=31.35, lng=35.06)
     assert places_in("הסניף השני בבקשה") == []
     assert [mention.text for mention in places_in("אני ליד שני")] == ["שני"]
     assert short(place_find("שני")) == ("שני", "import-il-1")
 
 
-def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+def test_the_number_of_queries_does_not_grow_with_the_places(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
     with django_assert_max_num_queries(1):
         places_in("Do you have something against headaches?")
     with django_assert_max_num_queries(4):
@@ -177,7 +179,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries: Djan
         place_find("Tel Aviv")
 
 
-def test_a_very_long_message_is_looked_at_up_to_a_bound(
+def test_only_the_beginning_of_a_very_long_message_is_read(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     with django_assert_max_num_queries(3):

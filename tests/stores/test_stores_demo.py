@@ -20,7 +20,7 @@ def counts() -> list[int]:
     return [model.objects.count() for model in (Store, StoreAlias, OpeningHours, OpeningException, Locality)]
 
 
-def test_loading_twice_changes_nothing() -> None:
+def test_loading_again_changes_nothing() -> None:
     stores.demo.load(FIXTURES)
     before = counts()
     assert before[0] == 5
@@ -29,7 +29,7 @@ def test_loading_twice_changes_nothing() -> None:
     assert counts() == before
 
 
-def test_what_staff_changed_stays() -> None:
+def test_loading_again_keeps_the_staffs_changes() -> None:
     stores.demo.load(FIXTURES)
     Store.objects.filter(pk=101).update(phone="+97235559999")
     OpeningHours.objects.filter(store_id=102).delete()
@@ -43,7 +43,7 @@ def test_what_staff_changed_stays() -> None:
     assert OpeningException.objects.filter(note_en="Stock-taking").count() == 1
 
 
-def test_holidays_move_with_the_calendar() -> None:
+def test_loading_again_moves_the_demos_holidays_to_todays_calendar() -> None:
     with freeze_time("2028-01-05 10:00:00"):
         stores.demo.load(FIXTURES)
         first = set(OpeningException.objects.values_list("store_id", "date"))
@@ -53,7 +53,7 @@ def test_holidays_move_with_the_calendar() -> None:
     assert second == {(store, day + timedelta(days=1)) for store, day in first}
 
 
-def test_the_branches_are_as_the_specification_has_them() -> None:
+def test_the_branches_are_those_of_the_specification() -> None:
     stores.demo.load(FIXTURES)
     online = Store.objects.get(pk=1)
     assert (online.kind, online.lat, online.lng) == ("online", None, None)

@@ -4,22 +4,24 @@ Nothing is decided here. Names come from the catalogue's and the stores' indexes
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import phonenumbers
-import yaml
 from django.conf import settings
 
 from agent.safety import lexicon
 from agent.safety.lexicon import Lexicon, Sentence
+from agent.state import RememberedMedication
 from inventory import catalog
 from inventory.categories import categories_called
 from inventory.models import Category, CategoryAlias, Medication
 from pharmacy_site.lib.text import compact, hebrew_stems, one_typo, words
+from pharmacy_site.lib.vocabulary import EMAIL, HEBREW
+from pharmacy_site.lib.yaml_files import yaml_read
 from stores.places import PlaceMention, places_in
 
 _ASKS_AGAIN: Final = (
@@ -30,10 +32,8 @@ _ASKS_AGAIN: Final = (
 _CLAUSE: Final = re.compile(
     rf"{_ASKS_AGAIN}|(?<!\d)[.…]+(?=\s|$)|(?<=\d)[.…]+(?=\s|$)|[!?;\n]+|,\s+(?=(?:and|also|but|then|וגם|ואם|אבל)\b)"
 )
-_STRETCHED: Final = re.compile(r"([א-ת])\1{2,}")  # "דחוףףף"
+_STRETCHED: Final = re.compile(rf"([{HEBREW}])\1{{2,}}")  # "דחוףףף"
 _UNITS: Final = frozenset({"mg", "mcg", "g", "ml", "gr", "מג", "מקג", "גרמ", "מל", "מיליגרמ", "מיקרוגרמ"})
-# Also a malformed one: it is answered like any other, so that nobody learns which addresses exist.
-_EMAIL: Final = re.compile(r"[^\s@,;:<>()\"']+@[^\s@,;:<>()\"']*[^\s@,;:<>()\"'.?!]")
 _PHONE_DIGITS: Final = range(9, 14)
 LINE_SUFFIXES: Final = frozenset(
     {"pm", "forte", "xr", "xl", "sr", "er", "cr", "retard", "duo", "ultra", "junior", "cold", "flu", "sinus"}
@@ -60,7 +60,7 @@ class Medicine:
     start: int
     end: int
     text: str
-    candidates: tuple[Mapping[str, Any], ...]
+    candidates: tuple[RememberedMedication, ...]
     by: str = ""
     variant: str = ""  # the kind of it that was asked for: "children" or "extended"
 
@@ -156,16 +156,16 @@ def _explained_words() -> frozenset[str]:
 @lru_cache(maxsize=8)
 def _yaml(name: str) -> dict[str, Any]:
     path = Path(lexicon.__file__).with_name(f"{name}.yaml")
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yaml_read(path)
     flat: dict[str, Any] = {}
     for key, value in loaded.items():
         flat |= value if isinstance(value, dict) else {str(key): value}
     return flat
 
 
-def candidate(medication: Medication) -> dict[str, Any]:
+def candidate(medication: Medication) -> RememberedMedication:
     """A product as the conversation's state keeps it."""
-    english = medication.name_en or medication.name_he
+    english = str(medication.name_en or medication.name_he)
     generic = compact(medication.generic_name_en or "")
     return {"id": medication.pk, "en": english, "he": medication.name_he or english, "generic": generic}
 
@@ -183,8 +183,8 @@ def clauses_of(text: str) -> list[tuple[str, bool]]:
 
 def contacts_in(text: str) -> list[str]:
     """The e-mail addresses and phone numbers in a text, as written."""
-    emails = _EMAIL.findall(text)
-    rest = _EMAIL.sub(" ", text)
+    emails = EMAIL.findall(text)
+    rest = EMAIL.sub(" ", text)
     # "Possible" and not "valid": whether a number was ever given out is not for the asker to learn.
     phones = phonenumbers.PhoneNumberMatcher(
         rest, settings.PHONENUMBER_DEFAULT_REGION, leniency=phonenumbers.Leniency.POSSIBLE
@@ -254,7 +254,7 @@ def _by_chance(parts: Sequence[str]) -> bool:
     return len(parts) > 1 and all(len(part) < SHORTEST_NAME and part in common_words() for part in parts)
 
 
-def release_of(name: str, *, extended: bool) -> Mapping[str, Any] | None:
+def release_of(name: str, *, extended: bool) -> RememberedMedication | None:
     """The product of the same name with extended release, or the plain one; None when there is not exactly one."""
     base = words(name)
     while len(base) > 1 and base[-1] in RELEASES:

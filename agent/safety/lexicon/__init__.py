@@ -14,16 +14,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from pharmacy_site.lib.text import deletions, fold, hebrew_stems, one_typo
+from pharmacy_site.lib.vocabulary import SENTENCE_MARK
+from pharmacy_site.lib.yaml_files import yaml_read
 
 Span = tuple[int, int]  # first word, word after the last one
 _NOWHERE: Final = frozenset[Span]()
 
 _GAPS: Final = {"..": 3, "...": 7}
-# A full stop between two digits is a decimal point and ends no sentence.
-_SENTENCE: Final = re.compile(r"(?<!\d)[.…]+|[.…]+(?!\d)|[!?;؟\n]+")
 _ARABIC_PREFIX: Final = re.compile(r"^(?:و|ف)?(?:ب|ل|ك)?(?:ال|ل)?(?=\w{3})")
 _ARABIC: Final = re.compile(r"[\u0621-\u064a]")
 _SHORTEST_PREFIX: Final = 2
@@ -240,13 +238,12 @@ class Lexicon:
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
         """Return the lexicon in `<name>.yaml` beside this module."""
-        text = Path(__file__).with_name(f"{name}.yaml").read_text(encoding="utf-8")
-        return cls(yaml.safe_load(text), typo_from=typo_from)
+        return cls(yaml_read(Path(__file__).with_name(f"{name}.yaml")), typo_from=typo_from)
 
     def read(self, text: str) -> list[Sentence]:
         """Return the sentences of a message, each ready to be asked for concepts."""
         sentences, start = [], 0
-        for mark in [*_SENTENCE.finditer(text), None]:
+        for mark in [*SENTENCE_MARK.finditer(text), None]:
             part = text[start : mark.start()] if mark else text[start:]
             asks = bool(mark and ("?" in mark.group() or "؟" in mark.group()))
             start = mark.end() if mark else start

@@ -11,11 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-import yaml
-
 from agent.safety import lexicon
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import fold, hebrew_stems
+from pharmacy_site.lib.vocabulary import HEBREW_END, HEBREW_LETTER, HEBREW_START
+from pharmacy_site.lib.yaml_files import yaml_read
 
 WORD: Final = re.compile(r"[^\W\d_]+(?:['\"][^\W\d_]+)*'?")
 LONGEST_NAME: Final = 4
@@ -26,15 +26,15 @@ _STRONG: Final = re.compile(
     r"|\b(?:full|first|last|family) name(?: is|:| -)"
     r"|\bi'?m called|\bi am called|\bi go by|\bthey call me|\bin the name of|\bunder the name(?: of)?|\bon behalf of"
     r"|\b(?:son|daughter|mother|father|wife|husband|baby) is (?:named|called)"
-    r"|(?<![א-ת])ו?(?:קוראים לי|שמי|השם שלי(?: הוא| זה)?|שם שלי(?: הוא| זה)?|שמי המלא(?: הוא)?|השם המלא(?: שלי)?(?: הוא)?|שם מלא|שם פרטי(?: שלי)?"
-    r"|שם משפחה(?: שלי)?|שם ה?מטופלת?|שם ה?לקוחה?|על שם|ע\"ש|בשם)(?![א-ת])"
+    rf"|{HEBREW_START}ו?(?:קוראים לי|שמי|השם שלי(?: הוא| זה)?|שם שלי(?: הוא| זה)?|שמי המלא(?: הוא)?|השם המלא(?: שלי)?(?: הוא)?|שם מלא|שם פרטי(?: שלי)?"
+    rf"|שם משפחה(?: שלי)?|שם ה?מטופלת?|שם ה?לקוחה?|על שם|ע\"ש|בשם){HEBREW_END}"
 )
-_TITLE: Final = re.compile(r"\b(?:mr|mrs|ms|miss|prof)\.?(?= )|(?<![א-ת])(?:מר|גברת|גב')(?= )")
-_DOCTOR: Final = re.compile(r"\b(?:dr|doctor)\.?(?= )|(?<![א-ת])[הלב]?(?:ד\"ר|דוקטור)(?= )")
+_TITLE: Final = re.compile(rf"\b(?:mr|mrs|ms|miss|prof)\.?(?= )|{HEBREW_START}(?:מר|גברת|גב')(?= )")
+_DOCTOR: Final = re.compile(rf"\b(?:dr|doctor)\.?(?= )|{HEBREW_START}[הלב]?(?:ד\"ר|דוקטור)(?= )")
 _WEAK: Final = re.compile(
     r"\b(?:i'?m|i am|this is|it's me|its me|it is me|it's|its|it is|call me|name is|named|called|hi|hello|hey|thanks|thank you|regards|sincerely|for|from|yours"
     r"|mother|mom|father|dad|son|daughter|wife|husband|brother|sister|baby|child|grandmother|grandfather|aunt|uncle|friend)[,:!]?(?=\s)"
-    r"|(?<![א-ת])ו?(?:אני|זה|זו|זאת|כאן|פה|מדברת?|תודה|בברכה|קוראים ל[הו]|שמה|שמו|שם|קוראים|[להבש]?(?:אמא|אבא|בן|בת|בעלי|אשתי|אחי|אחותי|סבתא|סבא)(?: שלי)?)[,:!]?(?=\s)"
+    rf"|{HEBREW_START}ו?(?:אני|זה|זו|זאת|כאן|פה|מדברת?|תודה|בברכה|קוראים ל[הו]|שמה|שמו|שם|קוראים|[להבש]?(?:אמא|אבא|בן|בת|בעלי|אשתי|אחי|אחותי|סבתא|סבא)(?: שלי)?)[,:!]?(?=\s)"
 )
 _BEHIND: Final = re.compile(r" (?:here|speaking|calling|מדברת?|כאן|פה)(?!\w)")
 _STREET: Final = re.compile(
@@ -180,13 +180,13 @@ def _adjoin(text: str, one: Token, other: Token) -> bool:
 
 
 def _is_hebrew(token: Token) -> bool:
-    return "א" <= token.folded[:1] <= "ת"
+    return bool(HEBREW_LETTER.match(token.folded))
 
 
 @lru_cache(maxsize=1)
 def _people() -> dict[str, frozenset[str]]:
     path = Path(lexicon.__file__).with_name("people.yaml")
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yaml_read(path)
     return {kind: frozenset(fold(name) for name in text.split()) for kind, text in loaded.items()}
 
 
@@ -201,5 +201,5 @@ def _family() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _common() -> frozenset[str]:
     path = Path(lexicon.__file__).with_name("words.yaml")
-    loaded = yaml.safe_load(path.read_text(encoding="utf-8"))
+    loaded = yaml_read(path)
     return frozenset(word for text in loaded.values() for word in fold(text).split())

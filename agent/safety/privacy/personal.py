@@ -10,11 +10,20 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
+from pharmacy_site.lib.vocabulary import (
+    ENGLISH_NUMBERS,
+    HEBREW,
+    HEBREW_END,
+    HEBREW_NUMBERS,
+    HEBREW_START,
+    MONTH,
+    NUMBER_WORDS,
+    QUANTITY,
+)
 from prescriptions.masking import (
     BIRTH_WORD,
     CODE_WORD,
     DATES,
-    MONTHS,
     births_in,
     check_digit_is_right,
     codes_in,
@@ -36,8 +45,8 @@ _SPELT_EMAIL: Final = re.compile(
     r"(?<![\w.+-])[\w.+-]+ ?(?:\(at\)|\[at\]|\bat\b|שטרודל|כרוכית) ?[\w-]+(?: ?(?:\.|\(dot\)|\[dot\]|\bdot\b|נקודה) ?[\w-]+)+"
 )
 _SPELT_DOT: Final = re.compile(r"\(at\)|\[at\]|\bdot\b|\(dot\)|\[dot\]|שטרודל|כרוכית|נקודה")
-_GLUED_HEBREW: Final = re.compile(r"[א-ת]{1,4}-?['\"]?(?=[a-z0-9])")
-_HEBREW_TAIL: Final = re.compile(r"(?<=[a-z0-9])[^a-z0-9@]*[א-ת].*$")
+_GLUED_HEBREW: Final = re.compile(rf"[{HEBREW}]{{1,4}}-?['\"]?(?=[a-z0-9])")
+_HEBREW_TAIL: Final = re.compile(rf"(?<=[a-z0-9])[^a-z0-9@]*[{HEBREW}].*$")
 
 _DIGIT: Final = re.compile(r"\d")
 _PHONE: Final = re.compile(
@@ -57,7 +66,7 @@ _PHONE_WORD: Final = re.compile(
 _ID_WORD: Final = re.compile(
     r"\b(?:mrn|(?:medical )?record (?:number|no)|(?:patient|member|membership|customer|client|insurance|policy|card|account)"
     r" (?:number|no|id|card)|identity|identification|id|i\.d|ssn|social security|teudat|zehut|t\.?z|passport|licen[cs]e|insurance)\b"
-    r"|(?<![א-ת])[הבלוש]?(?:תעודת|ת\"?\.?ז|מ\.ר\.נ)(?![א-ת])|זהות|דרכון|רישיון|פוליסה|תיק (?:ה?רפואי|מטופל)"
+    rf"|{HEBREW_START}[הבלוש]?(?:תעודת|ת\"?\.?ז|מ\.ר\.נ){HEBREW_END}|זהות|דרכון|רישיון|פוליסה|תיק (?:ה?רפואי|מטופל)"
     r"|(?:מספר|מס'?) (?:ה?מטופלת?|ה?תיק|ה?חברה?|ה?לקוחה?|ה?כרטיס|ה?רשומה|ה?מבוטחת?)|כרטיס אשראי"
 )
 _NAMED_ID: Final = re.compile(rf"(?:{_ID_WORD.pattern})[^\d\n]{{0,25}}?(?P<number>\d(?:[ .-]?\d){{4,}})")
@@ -72,8 +81,8 @@ _CALLED_CODE: Final = re.compile(
 )
 
 _UNIT: Final = (
-    r"(?:mg|mcg|µg|μg|ug|kg|g|gr|ml|l|iu|units?|ils|nis|usd|eur|shekels?|dollars?|km|kcal|mmhg|bpm|tablets?|pills?|capsules?"
-    r"|packs?|boxes|drops|doses?|days?|hours?|מ\"?ג|מק\"?ג|גרם|ג'|מ\"?ל|יחב\"?ל|יחידות|ש\"?ח|שקלים|שקל|ק\"?מ|כדורים|טבליות|כמוסות|אריזות|ימים)(?!\w)|[₪$€%]"
+    rf"(?:{QUANTITY}|µg|μg|kg|gr|l|usd|eur|shekels?|dollars?|km|kcal|mmhg|bpm|tablets?|pills?|capsules?"
+    r"|packs?|boxes|drops|doses?|days?|hours?|גרם|ג'|מ\"?ל|שקלים|שקל|ק\"?מ|כדורים|טבליות|כמוסות|אריזות|ימים)(?!\w)|[₪$€%]"
 )
 _QUANTITY: Final = re.compile(
     rf"(?<![\d+(])(?<!\d[ .\-])(?!0\d)\d{{1,7}}(?:[.,]\d+)?(?: ?- ?\d{{1,7}})?(?: ?(?:{_UNIT}))"
@@ -85,22 +94,20 @@ _JOINED: Final = re.compile(r"\d(?:[.-]?\d)*")
 _SPREAD: Final = re.compile(r"\d(?: ?[ .-] ?\d|\d)*")
 _SHORT_DATE: Final = re.compile(r"(?<!\d)(?<!\d[./-])(\d{1,2})([./-])(\d{1,2})\2\d\d(?!\d)(?![./-]\d)")
 
-_MONTH: Final = "(?:" + "|".join(sorted(MONTHS, key=len, reverse=True)) + ")"
-_ONES: Final = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
-_TENS: Final = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
+_MONTH: Final = f"(?:{MONTH})"
+_UP_TO_NINETY: Final = "|".join(word for word, number in ENGLISH_NUMBERS.items() if number < 100)
 _ORDINAL: Final = (
     "(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth"
     "|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
 )
-_YEAR: Final = rf"(?:\d{{4}}|(?:nineteen|twenty)(?:[ -](?:hundred|oh|and|{_TENS}|{_ONES}))+|two thousand(?:[ -](?:and|{_TENS}|{_ONES}))*)"
+_YEAR: Final = rf"(?:\d{{4}}|(?:nineteen|twenty)(?:[ -](?:hundred|oh|and|{_UP_TO_NINETY}))+|two thousand(?:[ -](?:and|{_UP_TO_NINETY}))*)"
 _HEBREW_NUMBER: Final = (
-    "(?:ראשון|שני|שלישי|רביעי|חמישי|שישי|שביעי|שמיני|תשיעי|עשירי|אחת|אחד|שתיים|שניים|שלושה?|ארבעה?|חמישה|חמש|שש|שישה|שבעה?|שמונה"
-    "|תשעה?|עשרה?|עשרים|שלושים|ארבעים|חמישים|שישים|שבעים|שמונים|תשעים|מאות|מאה|אלף|אלפיים)"
+    f"(?:ראשון|שני|שלישי|רביעי|חמישי|שישי|שביעי|שמיני|תשיעי|עשירי|{'|'.join(HEBREW_NUMBERS)}|מאות|אלף|אלפיים)"
 )
 _WORD_DATES: Final = re.compile(
     rf"\b(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?)(?: day)?(?: of)? {_MONTH},? {_YEAR}\b"
     rf"|\b{_MONTH} (?:the )?(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?),? {_YEAR}\b"
-    rf"|(?<![א-ת])[הבלו]{{0,2}}-?(?:{_HEBREW_NUMBER}|\d{{1,2}})(?: ו?{_HEBREW_NUMBER})* [בל]?{_MONTH} (?:שנת )?(?:\d{{4}}|{_HEBREW_NUMBER}(?: ו?{_HEBREW_NUMBER})+)"
+    rf"|{HEBREW_START}[הבלו]{{0,2}}-?(?:{_HEBREW_NUMBER}|\d{{1,2}})(?: ו?{_HEBREW_NUMBER})* [בל]?{_MONTH} (?:שנת )?(?:\d{{4}}|{_HEBREW_NUMBER}(?: ו?{_HEBREW_NUMBER})+)"
 )
 _BIRTHDAY: Final = re.compile(
     rf"(?<!\d)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? [בל]?-?{_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?"
@@ -108,7 +115,9 @@ _BIRTHDAY: Final = re.compile(
 )
 _COMPACT: Final = re.compile(r"(?<!\d)(?:(?:19|20)\d{6}|\d{4}(?:19|20)\d\d)(?!\d)")
 
-_SPELT_DIGIT: Final = r"(?:zero|oh|one|two|three|four|five|six|seven|eight|nine|double|אפס|אחת|אחד|שתיים|שתים|שניים|שלוש|שלושה|ארבע|ארבעה|חמש|חמישה|שש|שישה|שבע|שבעה|שמונה|תשע|תשעה)"
+_SPELT_DIGIT: Final = (
+    f"(?:zero|oh|double|אפס|שתים|{'|'.join(word for word, number in NUMBER_WORDS.items() if number < 10)})"
+)
 _SPELT_NUMBER: Final = re.compile(rf"(?<!\w){_SPELT_DIGIT}(?:[ ,.-]+{_SPELT_DIGIT}){{6,}}(?!\w)")
 
 

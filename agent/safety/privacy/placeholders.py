@@ -11,9 +11,11 @@ from typing import Any, Final
 
 from agent.safety.privacy.people import Token, is_common, is_street, names_in, tokens_of
 from agent.safety.privacy.personal import Found, personal_in
+from pharmacy_site.lib.json_values import rebuilt
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import clean, fold
-from prescriptions.masking import DATES, MONTHS
+from pharmacy_site.lib.vocabulary import EMAIL, HEBREW_LETTER, MONTH_NUMBERS
+from prescriptions.masking import DATES
 
 KINDS: Final = ("PATIENT", "NAME", "EMAIL", "PHONE", "DATE", "ID", "CODE")
 
@@ -29,9 +31,7 @@ _LEFT_OVER: Final = re.compile(
 )
 _DIGIT: Final = re.compile(r"\d")
 _FOLDED_AWAY: Final = str.maketrans(",", ".", "'\"`")
-_HEBREW: Final = re.compile(r"[א-ת]")
 _RUN: Final = re.compile(r"\d(?:[ .\-()/]{0,3}\d)*")
-_EMAIL: Final = re.compile(r"[^\s@,;:<>()\[\]\"']+@[^\s@,;:<>()\[\]\"']*[^\W_]")
 _TRUNK: Final = ("00972", "972", "0")
 _SHORTEST_NUMBER: Final = 4  # digits of a known number that are looked for
 _PUBLIC_FROM: Final = 7  # a shorter number that a customer told may be a quantity in a tool's result
@@ -81,19 +81,11 @@ class Placeholders:
 
     def hide_known(self, value: Any) -> Any:
         """Return JSON of our own tools without what is known of the customer; everything else in it is no secret."""
-        if isinstance(value, str):
-            return self._hide_known(value)
-        if isinstance(value, bool) or value is None:
-            return value
-        if isinstance(value, int):
-            return (
-                self._names.get(("number", str(value)), value) if value >= 10**_PUBLIC_FROM // 10 else value
-            )
-        return _each_string(value, self._hide_known, self.hide_known)
+        return _changed(value, self._leaf_hidden)
 
     def restore(self, value: Any) -> Any:
         """Return the value with the personal values in their places; placeholders that nothing stands for stay."""
-        return _each_string(value, self._restored, self.restore)
+        return _changed(value, lambda leaf: self._restored(leaf) if isinstance(leaf, str) else leaf)
 
     def unresolved(self, text: str) -> bool:
         """Return whether a text still holds a placeholder, or a piece of one, and must not be shown."""
@@ -152,7 +144,7 @@ class Placeholders:
                     if name:
                         yield (*match.span(), name)
         if "@" in text:
-            for match in _EMAIL.finditer(text):
+            for match in EMAIL.finditer(text):
                 name = self._names.get(_key("EMAIL", match.group()), "")
                 if name:
                     yield (*match.span(), name)
@@ -212,6 +204,12 @@ class Placeholders:
                 yield start, end, self._stand_in("NAME", shadow.typed(start, end))
                 break
 
+    def _leaf_hidden(self, leaf: Any) -> Any:
+        if isinstance(leaf, str):
+            return self._hide_known(leaf)
+        is_long = isinstance(leaf, int) and not isinstance(leaf, bool) and leaf >= 10 ** (_PUBLIC_FROM - 1)
+        return self._names.get(("number", str(leaf)), leaf) if is_long else leaf
+
     def _hide_known(self, text: str) -> str:
         hidden = self._hidden.get(text)
         if hidden is None:
@@ -247,9 +245,9 @@ class Placeholders:
         def value(match: "re.Match[str]") -> str:
             name = re.sub(r"[\s_\\-]+", "", match["name"].upper())
             if name == "PATIENT" and self._own:
-                in_hebrew = bool(_HEBREW.search(_PLACEHOLDER.sub("", text)))
+                in_hebrew = bool(HEBREW_LETTER.search(_PLACEHOLDER.sub("", text)))
                 is_bare = _PLACEHOLDER.fullmatch(text.strip())
-                fitting = [own for own in self._own if bool(_HEBREW.search(own)) == in_hebrew]
+                fitting = [own for own in self._own if bool(HEBREW_LETTER.search(own)) == in_hebrew]
                 return self._own[0] if is_bare or not fitting else fitting[0]
             kind = name.rstrip("0123456789")
             return self._values.get(f"{kind}_{name[len(kind) :]}", match.group())
@@ -279,14 +277,9 @@ class _Spans:
         return "".join("\n" if taken else char for char, taken in zip(self._text, self._taken, strict=True))
 
 
-def _each_string(value: Any, change: Callable[[str], str], again: Callable[[Any], Any]) -> Any:
-    if isinstance(value, str):
-        return change(value)
-    if isinstance(value, Mapping):
-        return {again(key): again(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [again(item) for item in value]
-    return value
+def _changed(value: Any, leaf: Callable[[Any], Any]) -> Any:
+    """Return JSON with its plain values changed, the names of its fields too."""
+    return rebuilt(value, leaf, lambda fields: ((leaf(name), item) for name, item in fields.items()))
 
 
 def _disarmed(text: str) -> str:
@@ -344,7 +337,7 @@ def _days(match: "re.Match[str]") -> list[Key]:
     parts = match.groupdict()
     years = [parts["year"]] if len(parts["year"]) == 4 else [f"19{parts['year']}", f"20{parts['year']}"]
     if parts.get("name"):
-        pairs = [(parts["day"], str(MONTHS[parts["name"]]))]
+        pairs = [(parts["day"], str(MONTH_NUMBERS[parts["name"]]))]
     else:
         pairs = [(parts["first"], parts["second"]), (parts["second"], parts["first"])]
         if match.start("year") == match.start():

@@ -1,4 +1,4 @@
-"""`manage.py verify_audit`: walk the audit chain; exit status 1 and the first bad line on tampering."""
+"""Verify the audit log's hash chain; exit with status 1 and name the first broken line if it was tampered with."""
 
 from typing import Any
 
@@ -12,11 +12,11 @@ class Command(BaseCommand):
     help = "Walk the audit log's chain and name the first line that is not as it was written."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = audit_verify()
-        if found is not None:
-            row = "" if found.event_id is None else f" (row {found.event_id})"
+        broken = audit_verify()
+        if broken is not None:
+            row = "" if broken.event_id is None else f" (row {broken.event_id})"
             raise CommandError(
-                f"The audit log is broken at line {found.number}{row}: {found.kind}.", returncode=1
+                f"The audit log is broken at line {broken.number}{row}: {broken.kind}.", returncode=1
             )
         head = AuditHead.objects.filter(pk=1).first()
         count, last_hash = (head.count, head.hash) if head else (0, "")

@@ -1,0 +1,31 @@
+"""Where a turn shows what it is doing."""
+
+from typing import Protocol
+
+from agent.turn.steps import ToolRun
+
+
+class ProgressSink(Protocol):
+    """Where a turn shows its progress; `text` is the answer that it has shown so far."""
+
+    text: str
+
+    def tool_started(self, call: ToolRun) -> None:
+        """Show that a tool is being called."""
+        ...
+
+    def tool_finished(self, call: ToolRun) -> None:
+        """Show that the tool has answered."""
+        ...
+
+    def say(self, text: str) -> None:
+        """Show the next piece of the answer, which has been checked."""
+        ...
+
+    def unsay(self) -> None:
+        """Take the answer so far back."""
+        ...
+
+    def answered(self) -> None:
+        """Announce that the answer is in the log."""
+        ...

@@ -1,0 +1,59 @@
+"""Show the customers who wait for a person, and let staff close their hand-offs."""
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import ngettext
+
+from pharmacy_site.lib.admin import actor_of
+from prescriptions.admin.base import PatientData
+from prescriptions.handoffs import handoff_close
+from prescriptions.models import Handoff
+
+
+@admin.register(Handoff)
+class HandoffAdmin(PatientData):
+    """Hand-offs: customers who were promised a person."""
+
+    list_display = ["number", "state", "reason", "language", "patient", "created_at", "closed_at"]
+    list_filter = ["state", "reason", "language"]
+    list_select_related = ["patient"]
+    search_fields = ["number", "conversation_id"]
+    fields = [
+        "number",
+        "state",
+        "reason",
+        "language",
+        "patient",
+        "conversation",
+        "summary",
+        "created_at",
+        "closed_at",
+        "closed_by",
+    ]
+    readonly_fields = fields
+    actions = ["close"]
+
+    @admin.display(description=_("conversation"))
+    def conversation(self, row: Handoff) -> str:
+        """Return a link to the conversation, which may have been deleted meanwhile."""
+        if row.conversation_id is None:
+            return "-"
+        url = reverse("admin:agent_conversation_change", args=[row.conversation_id])
+        return format_html('<a href="{}">{}</a>', url, str(row.conversation_id)[:8])
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    @admin.action(description=_("Close the selected hand-offs"), permissions=["change"])
+    def close(self, request: HttpRequest, queryset: QuerySet[Handoff]) -> None:
+        """Close those of the selected hand-offs that are still open."""
+        closed = sum(handoff_close(handoff=row, actor=actor_of(request)) for row in queryset)
+        text = ngettext("%(count)d hand-off closed.", "%(count)d hand-offs closed.", closed)
+        self.message_user(request, text % {"count": closed}, messages.SUCCESS)

@@ -1,0 +1,110 @@
+"""The two states of the test database, "empty" and "demo", each made once and then restored in a moment.
+
+Empty is what the migrations leave; demo is that with `load_demo`, whose dates are counted from today.
+"""
+
+import sqlite3
+from collections.abc import Callable
+from datetime import date
+from io import StringIO
+from typing import Final
+
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.utils import timezone
+
+_BUSY: Final = (
+    100  # how often a restore meets a lock before it fails; sqlite3 waits a tenth of a second each time
+)
+
+
+class _Snapshots:
+    """Restores the state that a test begins with, unless the database is in it already."""
+
+    def __init__(self) -> None:
+        self._restorers: dict[tuple[str, date | None], Callable[[], None]] = {}
+        self._current: tuple[str, date | None] | None = None
+        self._installed = connection.settings_dict["NAME"]
+
+    def restore(self, state: str) -> None:
+        """Bring the database to a state; outside of transactions."""
+        key = (state, timezone.localdate() if state == "demo" else None)
+        if key == self._current:
+            return
+        assert connection.settings_dict["NAME"] != self._installed, "this is no test database"
+        if key in self._restorers:
+            self._restorers[key]()
+        else:
+            if state == "demo":
+                self.restore("empty")
+                call_command("load_demo", verbosity=0, stdout=StringIO())
+            self._restorers[key] = _take(f"snapshot_{len(self._restorers)}")
+        self._current = key
+
+    def changed(self) -> None:
+        """Let the next restore happen, whatever state it asks for."""
+        self._current = None
+
+
+def _take(name: str) -> Callable[[], None]:
+    """Copy the database; the function that is returned puts the copy back."""
+    return _take_postgresql(name) if connection.vendor == "postgresql" else _take_sqlite()
+
+
+def _take_sqlite() -> Callable[[], None]:
+    """In memory, page by page: tables, triggers, full-text indexes and counters."""
+    connection.ensure_connection()
+    copy = sqlite3.connect(":memory:")
+    connection.connection.backup(copy)
+    busy = 0
+
+    def give_up(status: int, _remaining: int, _total: int) -> None:
+        nonlocal busy
+        busy = busy + 1 if status in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED} else 0
+        if busy > _BUSY:
+            raise TimeoutError("another connection keeps the test database locked")
+
+    def restore() -> None:
+        connection.ensure_connection()
+        copy.backup(connection.connection, progress=give_up, sleep=0.1)
+
+    return restore
+
+
+def _take_postgresql(name: str) -> Callable[[], None]:
+    """In a schema of its own: rows and counters, since no test changes tables or triggers for good."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_COPY.format(name=name))
+
+    def restore() -> None:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_RESTORE.format(name=name))
+
+    return restore
+
+
+_COPY: Final = """
+DROP SCHEMA IF EXISTS {name} CASCADE;
+CREATE SCHEMA {name};
+DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+        EXECUTE format('CREATE UNLOGGED TABLE {name}.%1$I AS TABLE public.%1$I', name);
+    END LOOP;
+END $$;
+CREATE TABLE {name}.counters AS
+    SELECT format('public.%I', sequencename)::regclass AS counter, last_value FROM pg_sequences
+    WHERE schemaname = 'public';
+"""
+# As a replica, which fires no trigger: neither those of foreign keys nor those that keep tables append-only.
+_RESTORE: Final = """
+SET LOCAL session_replication_role = replica;
+DO $$ DECLARE name text; BEGIN
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+        EXECUTE format('DELETE FROM public.%I', name);
+        EXECUTE format('INSERT INTO public.%1$I SELECT * FROM {name}.%1$I', name);
+    END LOOP;
+    PERFORM setval(counter, coalesce(last_value, 1), last_value IS NOT NULL) FROM {name}.counters;
+END $$;
+"""
+
+snapshots: Final = _Snapshots()
