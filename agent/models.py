@@ -3,7 +3,6 @@
 import secrets
 import uuid
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
@@ -11,10 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from prescriptions.models import Patient
 from stores.geo import Point, point_of
-
-if TYPE_CHECKING:
-    from agent.conversation.runs import Background
 
 
 def public_id_make() -> str:
@@ -112,6 +109,11 @@ class Conversation(models.Model):
         """Whether nobody can prove here who they are: the chat is in a frame on a site that is not ours."""
         return self.site is not None and not self.site.first_party
 
+    @property
+    def proven_patient(self) -> Patient | None:
+        """The patient whose identity is proven now; nobody on a site that is not ours."""
+        return self.patient if self.is_proven and not self.identity_elsewhere else None
+
 
 class Run(models.Model):
     """The work of answering one accepted message; a row first, so that no crash can lose it."""
@@ -155,7 +157,6 @@ class Run(models.Model):
     answer_seq = models.PositiveIntegerField(_("answered by event"), null=True, blank=True)
     created_at = models.DateTimeField(_("accepted"), auto_now_add=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    background: "Background"  # of a run that was just claimed
 
     class Meta:
         verbose_name = _("run")

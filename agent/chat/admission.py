@@ -7,7 +7,7 @@ from typing import Any
 from asgiref.sync import sync_to_async
 from django.conf import settings
 
-from pharmacy_site.lib.counters import minute_admits
+from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.network import client_address, origin_is_ours
 
 
@@ -29,7 +29,7 @@ def address_of(scope: Mapping[str, Any]) -> str:
 
 async def socket_admitted(address: str) -> bool:
     """Count a new socket of an address and return whether it has not opened too many within a minute."""
-    count = sync_to_async(minute_admits, thread_sensitive=False)
+    count = sync_to_async(use_admitted, thread_sensitive=False)
     try:
         return await asyncio.wait_for(count(f"sockets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE), 1)
     except TimeoutError:

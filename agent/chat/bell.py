@@ -1,98 +1,112 @@
-"""The bell between web processes: a channel layer that tells others of news, and knows when it tells nobody.
+"""News between web processes over the channel layer, and whether the channel layer can be reached.
 
-It carries no record. What it loses (Redis down, restarted, flushed) is read from the database a little later; a pulse
-that the process sends to itself shows whether anything is heard at all.
+It carries no record: what it loses (Redis down, restarted, flushed) is read from the database a little later. A pulse that
+the process sends to itself shows whether anything arrives at all.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 from channels.layers import get_channel_layer
 
+from agent.chat.protocol import ConversationEnded, EphemeralMessage
 from agent.conversation.liveness import own_name
 
 log = logging.getLogger(__name__)
 PULSE_SECONDS: Final = 2.0
-TIMEOUT: Final = 1.0  # a Redis that hangs is as good as none
-WAITING: Final = 1_000  # conversations with unsent news; beyond it the poll has to do
+# A Redis that hangs is as good as none.
+TIMEOUT: Final = 1.0
+# Conversations with unsent news; what is beyond it others find by polling.
+MAX_UNSENT: Final = 1_000
+
+
+class News(TypedDict):
+    """What happened in a conversation, in order: ephemeral messages, and None where its log has grown."""
+
+    key: str
+    news: list[EphemeralMessage | None]
+    parting: NotRequired[ConversationEnded]
 
 
 def group_of(key: str) -> str:
-    """The channel group of a conversation, by the hash of its secret."""
+    """Return the channel group of a conversation, by the hash of its secret."""
     return f"conversation.{key}"
 
 
 class Bell:
-    """One process' ear and voice on the channel layer. `heard(key, message)` is called for news of others."""
+    """Publishes to the channel layer and subscribes on it, for one process."""
 
-    def __init__(self, heard: Callable[[str, dict[str, Any]], None], turned: Callable[[bool], None]) -> None:
-        self.deaf = False
-        self._heard, self._turned = heard, turned
+    def __init__(self, on_news: Callable[[News], None], on_change: Callable[[], None]) -> None:
+        """`on_news` is called with news of other processes, `on_change` when `disconnected` changes."""
+        self.disconnected = False
+        self._on_news, self._on_change = on_news, on_change
         self._layer = get_channel_layer()
         self._name = own_name()
         self._channel = ""
         self._keys: set[str] = set()
-        self._unsent: dict[str, dict[str, Any]] = {}
-        self._something = asyncio.Event()
+        self._unsent: dict[str, News] = {}
+        self._has_unsent = asyncio.Event()
         self._last_pulse = time.monotonic()
 
     def start(self) -> list[asyncio.Task[None]]:
-        """Begins to listen and to send; the tasks are the caller's to keep and to cancel."""
-        return [asyncio.create_task(work()) for work in (self._listen, self._send, self._pulse)]
+        """Begin to receive and to send; returns the tasks, which the caller cancels."""
+        return [asyncio.create_task(work()) for work in (self._receive, self._send, self._pulse)]
 
-    def tell(self, key: str, frame: dict[str, Any] | None) -> None:
-        """Sends news of a conversation to the other processes soon, in order; None is a log that has grown."""
-        if self.deaf or (waiting := self._waiting(key)) is None:
+    def publish(self, key: str, message: EphemeralMessage | None) -> None:
+        """Send news of a conversation to the other processes soon, in order; None says that its log has grown."""
+        if self.disconnected or (unsent := self._unsent_of(key)) is None:
             return
-        if frame is not None or waiting["news"][-1:] != [None]:
-            waiting["news"].append(frame)
-        self._something.set()
+        if message is not None or unsent["news"][-1:] != [None]:
+            unsent["news"].append(message)
+        self._has_unsent.set()
 
-    def part(self, key: str, frame: dict[str, Any]) -> None:
-        """The same for the last that is said to the holders of a secret."""
-        if (waiting := self._waiting(key)) is not None:
-            waiting["parting"] = frame
-            self._something.set()
+    def publish_revoked(self, key: str, message: ConversationEnded) -> None:
+        """Send the last message to the holders of a secret soon, behind all other news."""
+        if (unsent := self._unsent_of(key)) is not None:
+            unsent["parting"] = message
+            self._has_unsent.set()
 
-    def _waiting(self, key: str) -> dict[str, Any] | None:
-        if key not in self._unsent and len(self._unsent) >= WAITING:
+    def _unsent_of(self, key: str) -> News | None:
+        if key not in self._unsent and len(self._unsent) >= MAX_UNSENT:
             return None
-        return self._unsent.setdefault(key, {"news": []})
+        return self._unsent.setdefault(key, {"key": key, "news": []})
 
-    async def listen_to(self, key: str) -> None:
-        """From now on news of this conversation is heard here, if anything is."""
+    async def subscribe(self, key: str) -> None:
+        """Receive news of this conversation from now on."""
         self._keys.add(key)
-        if not self.deaf and self._channel:
+        if not self.disconnected and self._channel:
             await self._try(self._layer.group_add(group_of(key), self._channel))
 
-    async def forget(self, key: str) -> None:
-        """Nobody here listens to this conversation any more."""
+    async def unsubscribe(self, key: str) -> None:
+        """Receive no more news of this conversation."""
         self._keys.discard(key)
-        if not self.deaf and self._channel:
+        if not self.disconnected and self._channel:
             await self._try(self._layer.group_discard(group_of(key), self._channel))
 
-    async def _try(self, call: Any) -> bool:
+    async def _try(self, call: Awaitable[Any]) -> bool:
+        """Return whether a call to the channel layer succeeded; if not, it counts as out of reach."""
         try:
             await _in_time(call)
-        except Exception as error:  # any layer client's error, each of which means the same
-            self._turn(deaf=True, why=type(error).__name__)
+        except Exception as error:
+            # Each layer's client has errors of its own.
+            self._set_disconnected(True, why=type(error).__name__)
             return False
         return True
 
-    def _turn(self, *, deaf: bool, why: str = "") -> None:
-        if deaf == self.deaf:
+    def _set_disconnected(self, disconnected: bool, *, why: str = "") -> None:
+        if disconnected == self.disconnected:
             return
-        self.deaf = deaf
-        if deaf:
+        self.disconnected = disconnected
+        if disconnected:
             log.warning("channel layer unavailable, reading the log instead: %s", why)
         else:
             log.warning("channel layer available again")
-        self._turned(deaf)
+        self._on_change()
 
-    async def _listen(self) -> None:
+    async def _receive(self) -> None:
         while True:
             try:
                 if not self._channel:
@@ -101,44 +115,45 @@ class Bell:
                         await _in_time(self._layer.group_add(group, channel))
                     self._channel = channel
                 message = await self._layer.receive(self._channel)
-            except Exception as error:  # as above
-                self._turn(deaf=True, why=type(error).__name__)
+            except Exception as error:
+                self._set_disconnected(True, why=type(error).__name__)
                 await asyncio.sleep(PULSE_SECONDS)
                 continue
             try:
                 if message["from"] != self._name:
-                    self._heard(message["key"], message)
+                    self._on_news(message)
                 elif "pulse" in message:
                     self._last_pulse = time.monotonic()
-            except Exception as error:  # of another version, perhaps; what comes next is heard
+            except Exception as error:
+                # A process of another version may have sent it.
                 log.error("news not understood: %s", type(error).__name__)
 
     async def _send(self) -> None:
         while True:
-            await self._something.wait()
-            self._something.clear()
+            await self._has_unsent.wait()
+            self._has_unsent.clear()
             unsent, self._unsent = self._unsent, {}
-            for key, message in unsent.items():
-                if self.deaf:
+            for key, news in unsent.items():
+                if self.disconnected:
                     break
-                told = {"type": "news", "from": self._name, "key": key, **message}
-                await self._try(self._layer.group_send(group_of(key), told))
+                message = {"type": "news", "from": self._name, **news}
+                await self._try(self._layer.group_send(group_of(key), message))
 
     async def _pulse(self) -> None:
         group = f"pulse.{self._name}"
         while True:
             message = {"type": "news", "from": self._name, "key": "", "pulse": True}
-            asked = time.monotonic()
+            sent_at = time.monotonic()
             sent = await self._try(self._layer.group_send(group, message))
             await asyncio.sleep(PULSE_SECONDS)
             silent = time.monotonic() - self._last_pulse
             if silent > 2 * PULSE_SECONDS:
-                self._turn(deaf=True, why="silence")
-            elif sent and self.deaf and self._last_pulse >= asked and await self._subscribe_again():
-                self._turn(deaf=False)
+                self._set_disconnected(True, why="silence")
+            elif sent and self.disconnected and self._last_pulse >= sent_at and await self._resubscribe():
+                self._set_disconnected(False)
 
-    async def _subscribe_again(self) -> bool:
-        """Conversations that were joined while nothing could be heard."""
+    async def _resubscribe(self) -> bool:
+        """Subscribe to all conversations, of which some were opened while the channel layer was out of reach."""
         for key in list(self._keys):
             if not await self._try(self._layer.group_add(group_of(key), self._channel)):
                 return False
@@ -146,9 +161,10 @@ class Bell:
 
 
 async def _in_time(call: Awaitable[Any]) -> Any:
-    """Waits at most TIMEOUT. A task of ours that is cancelled meanwhile ends, though a client may swallow that.
+    """Wait at most TIMEOUT for a call, and raise if this task was cancelled meanwhile.
 
-    `asyncio.wait_for` does, before Python 3.12, when the answer comes in the same moment, and clients of Redis use it too.
+    `asyncio.wait_for` swallows, before Python 3.12, a cancellation that comes in the same moment as the answer, and
+    clients of Redis use it too.
     """
     async with asyncio.timeout(TIMEOUT):
         result = await call

@@ -1,4 +1,4 @@
-"""An open socket's side of the news: what it is sent, in which order, and what happens when it is too slow."""
+"""An open socket: what it is sent, in which order, and what happens when its client reads too slowly."""
 
 import asyncio
 import json
@@ -12,193 +12,211 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
 
-from agent.chat.progress import replayed, rest_of
+from agent.chat.progress import messages_of, rest_of
+from agent.chat.protocol import TIMED_OUT, ActiveRun, EphemeralMessage, ServerMessage
 from agent.conversation import events, runs
+from agent.conversation.records import NumberedEvent, Progress
 from agent.threads import run_urgent
 
 log = logging.getLogger(__name__)
-Frame = dict[str, Any]
-SLOW: Final = 4408
+# How long a socket that closes waits for its client to read what is queued.
+LAST_MESSAGES_SECONDS: Final = 2
+_NO_RUN: Final = "no run"
 
 
 class ChatSocket(AsyncWebsocketConsumer):
-    """What `agent/chat/hub.py` talks to. Numbered events come from the log, all others as they are told."""
+    """What `agent/chat/hub.py` talks to: numbered events are read from the log, ephemeral messages are handed in."""
 
-    channel_layer_alias = "none"  # the hub hears for all sockets of the process
+    # The hub subscribes for all sockets of the process.
+    channel_layer_alias = "none"
 
     conversation_id: UUID
-    key = ""  # the hash of the conversation's secret; empty before hello
-    ready = False  # hello was answered: news may follow
-    sent = 0
+    # The hash of the conversation's secret; empty before hello.
+    key = ""
+    # Hello was answered, other messages may follow.
+    ready = False
+    sent_seq = 0
     leaving = False
-    stuck = False  # its reader does not read
+    # The client does not read.
+    stuck = False
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.heard_at = time.monotonic()
-        self._queue: deque[Frame] = deque()
+        self.received_at = time.monotonic()
+        self._queue: deque[ServerMessage] = deque()
         self._flushing: asyncio.Task[None] | None = None
         self._reading: asyncio.Task[None] | None = None
         self._filling: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
-        self._grown = False
-        self._held: list[Frame] = []
-        self._shown: tuple[str, int] = ("", 0)  # a run, and how much of its text the client has
-        self._over = self._ignored = "no run"
+        # The log has events that were not read yet.
+        self._unread = False
+        self._held: list[EphemeralMessage] = []
+        # A run, and how many characters of its answer the client has.
+        self._shown: tuple[str, int] = ("", 0)
+        self._ended_run = self._hidden_run = _NO_RUN
 
-    def stop_news(self) -> None:
-        """The line is gone: nothing more is read or sent."""
+    def stop(self) -> None:
+        """Read and send nothing more: the connection is gone."""
         self.leaving = True
         for task in (self._flushing, self._reading, self._filling):
             if task:
                 task.cancel()
 
-    # -- news of the conversation, from the hub ---------------------------------------------------------------
-    def grown(self) -> None:
-        """The log has more than was sent: read it, once at a time."""
-        self._grown = True
+    # -- News of the conversation, from the hub ---------------------------------------------------------------
+    def log_grown(self) -> None:
+        """Read the events that were not sent yet, once at a time."""
+        self._unread = True
         if self.ready and self._reading is None and not self.leaving:
             self._reading = asyncio.create_task(self._read())
 
     async def _read(self) -> None:
         try:
-            while self._grown and not self.leaving:
-                self._grown = False
-                for frame in await run_urgent(events.events_after)(self.key, self.sent):
-                    if _ends_run(frame):
-                        self._release(frame["run_id"])  # what was shown of it came before its end
-                    self._deliver(events.veiled(frame) if frame.get("run_id") == self._ignored else frame)
+            while self._unread and not self.leaving:
+                self._unread = False
+                for event in await run_urgent(events.events_after)(self.key, self.sent_seq):
+                    if _ends_run(event):
+                        # What the run showed comes before its end.
+                        self._release(event["run_id"])
+                    self._deliver(
+                        events.redacted(event) if event.get("run_id") == self._hidden_run else event
+                    )
         except DatabaseError as error:
-            log.error("database unavailable: %s", type(error).__name__)  # the hub's next look comes soon
+            # The hub looks again soon.
+            log.error("database unavailable: %s", type(error).__name__)
         finally:
             self._reading = None
             self._release()
 
-    def _deliver(self, frame: Frame) -> None:
-        """Sends a numbered event; the one that ends a run is the last that is heard of it."""
-        self.sent = frame["seq"]
-        self.push(frame)
-        if _ends_run(frame):
-            self._over = frame["run_id"]
-            if frame["type"] == "message.completed":
-                self.push({"type": "run.completed", "run_id": frame["run_id"]})
+    def _deliver(self, event: NumberedEvent) -> None:
+        """Send a numbered event; nothing more is sent of a run that it ends."""
+        self.sent_seq = event["seq"]
+        self.push(event)
+        if _ends_run(event):
+            self._ended_run = event["run_id"]
+            if event["type"] == "message.completed":
+                self.push({"type": "run.completed", "run_id": event["run_id"]})
 
     def _release(self, run_id: str | None = None) -> None:
-        """Passes on what waited for the reading: of one run, or all of it."""
+        """Send what was held back while the log was read: of one run, or all of it."""
         held, self._held = self._held, []
-        for frame in held:
-            if run_id is None or frame.get("run_id") == run_id:
-                self._pass_on(frame)
+        for message in held:
+            if run_id is None or message.get("run_id") == run_id:
+                self._forward(message)
             else:
-                self._held.append(frame)
+                self._held.append(message)
 
-    def tell(self, frame: Frame) -> None:
-        """An event that is not kept. Pieces of an answer go out without holes and without doubles."""
+    def send_ephemeral(self, message: EphemeralMessage) -> None:
+        """Send a message that is stored nowhere, behind the events that came before it."""
         if self._reading:
-            self._held.append(frame)  # it happened after what is being read
+            self._held.append(message)
         else:
-            self._pass_on(frame)
+            self._forward(message)
 
-    def _pass_on(self, frame: Frame) -> None:
-        if not self.ready or frame.get("run_id") == self._over:
+    def _forward(self, message: EphemeralMessage) -> None:
+        """Queue an ephemeral message; the pieces of an answer go out without holes and without repetition."""
+        if not self.ready or message.get("run_id") == self._ended_run:
             return
-        if frame["type"] == "run.started":
-            self._shown = (frame["run_id"], 0)
-        elif frame["type"] == "message.delta":
+        if message["type"] == "run.started":
+            self._shown = (message["run_id"], 0)
+        elif message["type"] == "message.delta":
             run_id, shown = self._shown
-            if frame["run_id"] != run_id or frame["offset"] > shown:
-                self._fill(frame["run_id"])
+            if message["run_id"] != run_id or message["offset"] > shown:
+                self._fill(message["run_id"])
                 return
-            rest = frame["text"][shown - frame["offset"] :]
+            rest = message["text"][shown - message["offset"] :]
             if not rest:
                 return
-            frame = {**frame, "offset": shown, "text": rest}
+            message = {**message, "offset": shown, "text": rest}
             self._shown = (run_id, shown + len(rest))
-        self.push(frame)
+        self.push(message)
 
     def _fill(self, run_id: str) -> None:
-        """What another process said before this socket came: it is written down a moment later."""
+        """Read what another process showed before this socket opened: it is stored a moment later."""
         if self._filling is None:
             self._filling = asyncio.create_task(self._fill_up(run_id))
 
     async def _fill_up(self, run_id: str) -> None:
         try:
             progress = await run_urgent(runs.progress_of)(run_id)
-            if run_id == self._over:
+            if run_id == self._ended_run:
                 return
             shown = self._shown[1] if self._shown[0] == run_id else 0
             if progress and (rest := rest_of(progress, shown)):
                 self._shown = (run_id, len(progress["text"]))
                 self.push(rest)
         except DatabaseError as error:
-            log.error("database unavailable: %s", type(error).__name__)  # the finished message has it all
+            # The completed message has all of it.
+            log.error("database unavailable: %s", type(error).__name__)
         finally:
             self._filling = None
 
     def leave(self, code: int) -> None:
-        """Closes after what still waits, without waiting for a reader that does not read."""
+        """Close once the queue is sent, without waiting for a client that does not read."""
         if not self.leaving:
             self.leaving = True
             self._closing = asyncio.create_task(self._leave(code))
 
     async def _leave(self, code: int) -> None:
-        if self._flushing and code != SLOW:
-            await asyncio.wait([self._flushing], timeout=2)
+        if self._flushing and not self.stuck:
+            await asyncio.wait([self._flushing], timeout=LAST_MESSAGES_SECONDS)
         await self.close(code=code)
 
     async def finish(self, code: int) -> None:
-        """Closes after what is in the log already."""
+        """Close once the log has been sent."""
         if self._reading:
             await asyncio.wait([self._reading])
         self.leave(code)
-        if self._closing:  # else the client was faster
+        # There is none when the client was faster.
+        if self._closing:
             await asyncio.wait([self._closing])
 
-    def replay(self, progress: Frame, active: Frame, offset: int) -> None:
-        """Brings the client up to date with the run at work: what it has of the same attempt is not sent again."""
+    def replay(self, progress: Progress | None, active: ActiveRun | None) -> None:
+        """Send what the run at work has shown so far, without what the client has of the same attempt."""
         if not progress:
             return
-        same = active.get("run_id") == progress["run_id"] and (
-            active.get("attempt", progress["attempt"]) == progress["attempt"]
+        same = (
+            active is not None
+            and active.run_id == progress["run_id"]
+            and active.attempt in (None, progress["attempt"])
         )
-        offset = min(offset, len(progress["text"])) if same else 0
-        for frame in replayed(progress, offset):
-            self.push(frame)
+        offset = min(active.offset, len(progress["text"])) if active and same else 0
+        for message in messages_of(progress, offset):
+            self.push(message)
         self._shown = (progress["run_id"], len(progress["text"]))
 
-    def ignore(self, run_id: UUID) -> None:
-        """The run at work is another patient's: of it only its end is told, without its words."""
-        self._over = self._ignored = str(run_id)
+    def hide_run(self, run_id: UUID) -> None:
+        """Show of another patient's run only its end, without its words."""
+        self._ended_run = self._hidden_run = str(run_id)
 
-    # -- frames to the client ---------------------------------------------------------------------------------
-    def push(self, frame: Frame) -> None:
-        """Queues a frame; a reader that falls too far behind is sent away and comes back for the rest."""
+    # -- Messages to the client ---------------------------------------------------------------------------------
+    def push(self, message: ServerMessage) -> None:
+        """Queue a message. A client that falls too far behind is disconnected; it comes back for the rest."""
         if self.leaving:
             return
         if len(self._queue) >= settings.CHAT_QUEUE:
             self._queue.clear()
             self.stuck = True
-            self.leave(SLOW)
+            self.leave(TIMED_OUT)
             return
-        self._queue.append(frame)
+        self._queue.append(message)
         if self._flushing is None:
             self._flushing = asyncio.create_task(self._flush())
 
     async def _flush(self) -> None:
         try:
             while self._queue:
-                frame = {"v": 1, **self._queue.popleft()}
-                await self.send(
-                    text_data=json.dumps(frame, ensure_ascii=False).encode("utf-8", "replace").decode()
-                )
-        except OSError:  # the client is gone; disconnect follows
+                text = json.dumps({"v": 1, **self._queue.popleft()}, ensure_ascii=False)
+                # Half a surrogate pair cannot be sent.
+                await self.send(text_data=text.encode("utf-8", "replace").decode())
+        except OSError:
+            # The client is gone; disconnect follows.
             self._queue.clear()
         finally:
             self._flushing = None
 
 
-def _ends_run(frame: Frame) -> bool:
-    """Whether a numbered event is the last of its run."""
-    return bool(frame.get("run_id")) and (
-        frame.get("role") == "assistant" or frame["type"] in ("run.failed", "run.cancelled")
+def _ends_run(event: NumberedEvent) -> bool:
+    """Return whether a numbered event is the last of its run."""
+    return bool(event.get("run_id")) and (
+        event.get("role") == "assistant" or event["type"] in ("run.failed", "run.cancelled")
     )

@@ -1,11 +1,12 @@
-"""The WebSocket door `/ws/chat/`: frames in, one call each, frames out. What is said lives in the database."""
+"""The WebSocket `/ws/chat/`: parse a client's message, make one call, answer. What was said is in the database."""
 
 import asyncio
 import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from typing import Final
+from dataclasses import dataclass
+from typing import Any, Final
 
 from channels.exceptions import StopConsumer
 from django.conf import settings
@@ -14,22 +15,54 @@ from django.db import DatabaseError
 from agent.answers import render
 from agent.chat import protocol
 from agent.chat.admission import address_of, origin_allowed, socket_admitted
-from agent.chat.chat_socket import SLOW, ChatSocket, Frame
-from agent.chat.process import RESTART, Process, process
-from agent.chat.protocol import BadFrame
+from agent.chat.chat_socket import ChatSocket
+from agent.chat.process import Process, process
+from agent.chat.protocol import FORBIDDEN, RESTART, TIMED_OUT, BadMessage
 from agent.conversation import accept, confirmations, embedding, events, feedback, modes, retention
-from agent.models import Conversation, Run
+from agent.conversation.resume import conversation_resume
+from agent.models import Conversation
 from agent.threads import run_urgent
 from pharmacy_site.lib.errors import trace_of
 from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
-FORBIDDEN: Final = 4403
-_open: Counter[str] = Counter()  # open sockets per address, of this process
+BEFORE_HELLO: Final = ("hello", "ping")
+# Open sockets per address, of this process.
+_open: Counter[str] = Counter()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """How an error is answered; with `close`, the socket is closed with this code."""
+
+    code: str
+    retryable: bool = False
+    close: int | None = None
+
+
+# The first row that fits counts, so a subclass comes before its base.
+REFUSALS: Final[list[tuple[type[Exception], Refusal]]] = [
+    (protocol.MessageTooLarge, Refusal("too_large")),
+    (protocol.TextTooLong, Refusal("too_long")),
+    (protocol.BadMessage, Refusal("bad_frame")),
+    (accept.RateLimited, Refusal("rate_limited", retryable=True)),
+    (confirmations.ConfirmationExpired, Refusal("expired")),
+    (embedding.TicketExpired, Refusal("expired", retryable=True, close=TIMED_OUT)),
+    (embedding.TicketRefused, Refusal("forbidden_origin", close=FORBIDDEN)),
+    (events.ConversationGone, Refusal("unknown_conversation")),
+    # Nothing was accepted, so nothing is lost: the client keeps the message and sends it again.
+    (DatabaseError, Refusal("busy", retryable=True)),
+    (Exception, Refusal("internal", retryable=True)),
+]
+CODE_REFUSALS: Final = {
+    "wrong": Refusal("code_wrong", retryable=True),
+    "expired": Refusal("code_expired"),
+    "locked": Refusal("locked"),
+}
 
 
 class ChatConsumer(ChatSocket):
-    """One open socket of one conversation: each frame of its client is one call."""
+    """One open socket of one conversation: each message of its client is one call."""
 
     language = "en"
     counted = False
@@ -48,10 +81,11 @@ class ChatConsumer(ChatSocket):
         if full:
             await self.close()
             return
-        _open[self.address] += 1  # before anything is waited for
+        # Before anything is awaited, or sockets that come at once are not counted.
+        _open[self.address] += 1
         self.counted = True
         # A Redis that hangs would keep everybody out for as long as its client waits.
-        if not self.process.hub.deaf and not await socket_admitted(self.address):
+        if not self.process.hub.disconnected and not await socket_admitted(self.address):
             await self.close()
             return
         await self.accept()
@@ -59,10 +93,10 @@ class ChatConsumer(ChatSocket):
 
     def _no_hello(self) -> None:
         if not self.key:
-            self.leave(SLOW)
+            self.leave(TIMED_OUT)
 
     async def disconnect(self, code: int) -> None:
-        self.stop_news()
+        self.stop()
         if self.counted:
             self.counted = False
             if self._greeting:
@@ -74,221 +108,203 @@ class ChatConsumer(ChatSocket):
             await self.process.hub.leave(self)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        self.heard_at = time.monotonic()
+        self.received_at = time.monotonic()
         if self.stuck:
-            # Its good-bye would never arrive: hang up, and read no more from it either.
-            await self.disconnect(SLOW)
+            # The close code cannot be delivered: drop the connection.
+            await self.disconnect(TIMED_OUT)
             raise StopConsumer
         if self.leaving:
             return
-        frame: Frame = {}
+        content: dict[str, Any] = {}
         try:
-            frame = protocol.read(text_data)
-            handler = _HANDLERS.get(frame["type"])
-            if handler is None or (not self.key and frame["type"] not in ("hello", "ping")):
-                raise BadFrame
-            await handler(self, frame)
-        except BadFrame as error:
-            self._error(error.code, frame)
-        except accept.RateLimited:
-            self._error("rate_limited", frame, retryable=True)
-        except confirmations.ConfirmationExpired:
-            self._error("expired", frame)
-        except embedding.TicketExpired:
-            self._error("expired", frame, retryable=True)
-            self.leave(SLOW)
-        except embedding.TicketRefused:
-            self._error("forbidden_origin", frame)
-            self.leave(FORBIDDEN)
-        except events.ConversationGone:
-            self._error("unknown_conversation", frame)
-        except DatabaseError as error:
-            # Nothing was accepted, so nothing is lost: the client keeps the message and sends it again.
-            log.error("database unavailable: %s", type(error).__name__)
-            self._error("busy", frame, retryable=True)
+            content = protocol.read(text_data)
+            if not self.key and content["type"] not in BEFORE_HELLO:
+                raise BadMessage
+            message = protocol.parse(content)
+            await HANDLERS[type(message)](self, message)
         except Exception as error:
-            log.error("frame failed: %s at %s", type(error).__name__, trace_of(error))
-            self._error("internal", frame, retryable=True)
+            self._refuse(error, content.get("client_msg_id"))
         finally:
             if self.key and not self.ready:
-                self.leave(RESTART)  # a hello that failed half-way: the client comes back at once
+                # The hello failed half-way: the client connects again at once.
+                self.leave(RESTART)
 
-    # -- frames of the client -------------------------------------------------------------------------------
-    async def on_hello(self, frame: Frame) -> None:
+    # -- Messages of the client -----------------------------------------------------------------------------
+    async def on_hello(self, message: protocol.Hello) -> None:
         if self.key:
-            raise BadFrame
-        self.language = protocol.choice(frame, "lang", (None, "en", "he")) or "en"
-        last = protocol.whole(frame, "last_seq", 0)
-        active = frame.get("active_run") or {}
-        if not isinstance(active, dict):
-            raise BadFrame
-        offset = protocol.whole(active, "offset", 0)
+            raise BadMessage
+        self.language = message.lang or "en"
         entrance = await run_urgent(embedding.entrance)(
             address=self.address,
             language=self.language,
-            site=protocol.short(frame, "site"),
-            ticket=protocol.short(frame, "ticket"),
-            secret=protocol.short(frame, "conversation"),
+            site=message.site,
+            ticket=message.ticket,
+            secret=message.conversation,
         )
-        found = entrance.conversation
-        if entrance.left:
-            self.process.hub.part(entrance.left, {"type": "conversation.moved"})
-        self.language = frame.get("lang") or found.language
-        self.conversation_id, self.key = found.pk, found.secret_hash
-        await self.process.hub.join(self)  # before reading, so that no event falls between
-        deaf, mode = self.process.hub.deaf, found.mode
-        if deaf != (mode == Conversation.Mode.DEGRADED):
-            mode = await run_urgent(modes.settle)(found.pk, degraded=deaf)
-        missed, run, is_theirs, ratings = await run_urgent(_missed)(found, last)
-        self.sent = missed[-1]["seq"] if missed else min(last, found.seq_head)
-        answer: Frame = {
+        conversation, hub = entrance.conversation, self.process.hub
+        if entrance.revoked_key:
+            hub.revoke(entrance.revoked_key, {"type": "conversation.moved"})
+        self.language = message.lang or conversation.language
+        self.conversation_id, self.key = conversation.pk, conversation.secret_hash
+        # Before the log is read, or an event in between is missed.
+        await hub.join(self)
+        await self._catch_up(entrance, message)
+        self.ready = True
+        if self._unread:
+            self.log_grown()
+
+    async def _catch_up(self, entrance: embedding.Entrance, message: protocol.Hello) -> None:
+        """Send what the client has missed, and what the run at work has shown so far."""
+        conversation, hub = entrance.conversation, self.process.hub
+        disconnected, mode = hub.disconnected, conversation.mode
+        if disconnected != (mode == Conversation.Mode.DEGRADED):
+            mode = await run_urgent(modes.settle)(conversation.pk, degraded=disconnected)
+        resumed = await run_urgent(conversation_resume)(conversation, message.last_seq)
+        self.sent_seq = (
+            resumed.missed[-1]["seq"] if resumed.missed else min(message.last_seq, conversation.seq_head)
+        )
+        answer: protocol.HelloOk = {
             "type": "hello.ok",
             "conversation": entrance.secret,
-            "last_seq": self.sent,
+            "last_seq": self.sent_seq,
             "mode": mode,
-            "events": missed,
+            "events": resumed.missed,
             "retention_days": settings.CHAT_RETENTION_DAYS,
-            "feedback": ratings,
+            "feedback": [{"seq": seq, "rating": rating} for seq, rating in resumed.ratings],
             "identity": "elsewhere" if entrance.identity_elsewhere else "here",
         }
-        if run is None:
-            self.push(answer)
-        else:
-            self.push(answer | {"active_run": {"run_id": str(run.pk)}})
-            if is_theirs:
-                here = self.process.runner.live(found.pk)
-                self.replay(here.progress() if here else run.progress, active, offset)
-            else:
-                self.ignore(run.pk)
-            self.process.runner.wake(found.pk)  # its process may have died
-        self.ready = True
-        if self._grown:
-            self.grown()
+        if run := resumed.run:
+            answer["active_run"] = {"run_id": str(run.pk)}
+        self.push(answer)
+        if run and resumed.run_is_shown:
+            here = self.process.runner.progress(conversation.pk)
+            self.replay(here.snapshot() if here else run.progress, message.active_run)
+        elif run:
+            self.hide_run(run.pk)
+        if run:
+            # The process that worked at it may have died.
+            self.process.runner.wake(conversation.pk)
 
-    async def on_message(self, frame: Frame) -> None:
-        client_msg_id = protocol.uuid(frame, "client_msg_id")
+    async def on_message(self, message: protocol.SendMessage) -> None:
+        place = message.location
+        location = (place.lat, place.lng) if place else None
         accepted = await run_urgent(accept.message_accept)(
             conversation_id=self.conversation_id,
             key=self.key,
-            client_msg_id=client_msg_id,
-            text=protocol.text(frame, "text", settings.CHAT_TEXT_LIMIT),
+            client_msg_id=message.client_msg_id,
+            text=message.text,
             address=self.address,
-            location=protocol.location(frame["location"]) if "location" in frame else accept.UNCHANGED,
+            location=location if "location" in message.model_fields_set else accept.UNCHANGED,
         )
         self.push(
             {
                 "type": "message.accepted",
-                "client_msg_id": str(client_msg_id),
+                "client_msg_id": str(message.client_msg_id),
                 "seq": accepted.seq,
                 "duplicate": accepted.duplicate,
             }
         )
-        if self.process.hub.deaf:
+        if self.process.hub.disconnected:
             await run_urgent(modes.settle)(self.conversation_id, degraded=True)
         self._go_on()
 
-    async def on_code(self, frame: Frame) -> None:
-        outcome = await run_urgent(accept.code_submit)(
+    async def on_code(self, message: protocol.IdentityCode) -> None:
+        result = await run_urgent(accept.code_submit)(
             conversation_id=self.conversation_id,
             key=self.key,
-            code=protocol.text(frame, "code", 20).strip(),
+            code=message.code.strip(),
             address=self.address,
         )
-        if outcome.outcome == "ok":
+        if result.outcome == "ok":
             self._go_on()
             return
         self.process.hub.ring(self.key)
-        told = {"wrong": "code_wrong", "expired": "code_expired", "locked": "locked"}[outcome.outcome]
-        self._error(told, frame, retryable=told == "code_wrong", tries_left=outcome.tries_left)
+        self._send_error(CODE_REFUSALS[result.outcome], tries_left=result.tries_left)
 
-    async def on_confirm(self, frame: Frame) -> None:
+    async def on_confirm(self, message: protocol.ConfirmAnswer) -> None:
         await run_urgent(confirmations.confirmation_answer)(
             conversation_id=self.conversation_id,
             key=self.key,
-            confirm_id=protocol.uuid(frame, "confirm_id"),
-            decision=protocol.choice(frame, "decision", ("yes", "no")),
+            confirm_id=message.confirm_id,
+            decision=message.decision,
             address=self.address,
         )
         self._go_on()
 
-    async def on_handoff(self, frame: Frame) -> None:
+    async def on_handoff(self, message: protocol.RequestHandoff) -> None:
         await run_urgent(accept.handoff_request)(conversation_id=self.conversation_id, key=self.key)
         self._go_on()
 
-    async def on_cancel(self, frame: Frame) -> None:
+    async def on_cancel(self, message: protocol.CancelRun) -> None:
         run_id = await run_urgent(accept.run_cancel)(conversation_id=self.conversation_id, key=self.key)
         if run_id:
             self.process.runner.stop(run_id)
             self._go_on()
 
-    async def on_feedback(self, frame: Frame) -> None:
-        seq, rating = protocol.whole(frame, "seq"), protocol.choice(frame, "rating", (1, -1))
-        comment = frame.get("comment") or ""
-        if not isinstance(comment, str):
-            raise BadFrame
-        if len(comment) > settings.CHAT_COMMENT_LIMIT:
-            raise BadFrame("too_long")
+    async def on_feedback(self, message: protocol.RateAnswer) -> None:
         saved = await run_urgent(feedback.feedback_save)(
-            conversation_id=self.conversation_id, key=self.key, seq=seq, rating=rating, comment=comment
+            conversation_id=self.conversation_id,
+            key=self.key,
+            seq=message.seq,
+            rating=message.rating,
+            comment=message.comment or "",
         )
         if not saved:
-            raise BadFrame
-        self.push({"type": "feedback.saved", "seq": seq, "rating": rating})
+            raise BadMessage
+        self.push({"type": "feedback.saved", "seq": message.seq, "rating": message.rating})
 
-    async def on_handover(self, frame: Frame) -> None:
+    async def on_handover(self, message: protocol.RequestHandover) -> None:
         url = await run_urgent(embedding.handover_issue)(self.conversation_id, self.key, self.address)
         self.push({"type": "handover.ready", "url": url})
 
-    async def on_delete(self, frame: Frame) -> None:
+    async def on_delete(self, message: protocol.DeleteConversation) -> None:
         await run_urgent(retention.conversation_delete)(self.conversation_id, self.key)
-        self.process.hub.part(self.key, {"type": "conversation.deleted"})
+        self.process.hub.revoke(self.key, {"type": "conversation.deleted"})
 
-    async def on_ping(self, frame: Frame) -> None:
+    async def on_ping(self, message: protocol.Ping) -> None:
         self.push({"type": "pong"})
 
     def _go_on(self) -> None:
+        """Show what is new in the log, and work at the run that waits."""
         self.process.hub.ring(self.key)
         self.process.runner.wake(self.conversation_id)
 
-    def _error(
-        self, code: str, frame: Frame, *, retryable: bool = False, tries_left: int | None = None
+    def _refuse(self, error: Exception, client_msg_id: object) -> None:
+        """Answer a message with the error that it caused."""
+        refusal = next(refusal for kind, refusal in REFUSALS if isinstance(error, kind))
+        if refusal.code == "busy":
+            log.error("database unavailable: %s", type(error).__name__)
+        elif refusal.code == "internal":
+            log.error("message failed: %s at %s", type(error).__name__, trace_of(error))
+        self._send_error(refusal, client_msg_id)
+        if refusal.close is not None:
+            self.leave(refusal.close)
+
+    def _send_error(
+        self, refusal: Refusal, client_msg_id: object = None, *, tries_left: int | None = None
     ) -> None:
-        told: Frame = {
+        message: protocol.ErrorMessage = {
             "type": "error",
-            "code": code,
-            "message": render.error_text(code, self.language, tries_left=tries_left),
-            "retryable": retryable,
+            "code": refusal.code,
+            "message": render.error_text(refusal.code, self.language, tries_left=tries_left),
+            "retryable": refusal.retryable,
         }
-        if isinstance(frame.get("client_msg_id"), str):
-            told["client_msg_id"] = frame["client_msg_id"][:64]
+        if isinstance(client_msg_id, str):
+            message["client_msg_id"] = client_msg_id[:64]
         if tries_left is not None:
-            told["tries_left"] = tries_left
-        self.push(told)
+            message["tries_left"] = tries_left
+        self.push(message)
 
 
-_HANDLERS: dict[str, Callable[[ChatConsumer, Frame], Awaitable[None]]] = {
-    "hello": ChatConsumer.on_hello,
-    "message.send": ChatConsumer.on_message,
-    "identity.code": ChatConsumer.on_code,
-    "confirm.answer": ChatConsumer.on_confirm,
-    "handoff.request": ChatConsumer.on_handoff,
-    "run.cancel": ChatConsumer.on_cancel,
-    "feedback": ChatConsumer.on_feedback,
-    "handover.request": ChatConsumer.on_handover,
-    "conversation.delete": ChatConsumer.on_delete,
-    "ping": ChatConsumer.on_ping,
+HANDLERS: Final[dict[type[protocol.ClientMessage], Callable[[ChatConsumer, Any], Awaitable[None]]]] = {
+    protocol.Hello: ChatConsumer.on_hello,
+    protocol.SendMessage: ChatConsumer.on_message,
+    protocol.IdentityCode: ChatConsumer.on_code,
+    protocol.ConfirmAnswer: ChatConsumer.on_confirm,
+    protocol.RequestHandoff: ChatConsumer.on_handoff,
+    protocol.CancelRun: ChatConsumer.on_cancel,
+    protocol.RateAnswer: ChatConsumer.on_feedback,
+    protocol.RequestHandover: ChatConsumer.on_handover,
+    protocol.DeleteConversation: ChatConsumer.on_delete,
+    protocol.Ping: ChatConsumer.on_ping,
 }
-
-
-def _missed(conversation: Conversation, last: int) -> tuple[list[Frame], Run | None, bool, list[Frame]]:
-    """What a client that saw `last` has not seen, the run that is at work or comes next, whether the client may see what
-    it shows, and the ratings given."""
-    missed = events.events_shown(conversation, last)
-    rated = conversation.feedback.order_by("seq").values_list("seq", "rating")
-    ratings = [{"seq": seq, "rating": rating} for seq, rating in rated]
-    unfinished = Run.objects.filter(
-        conversation_id=conversation.pk, state__in=[Run.State.PENDING, Run.State.RUNNING]
-    )
-    run = unfinished.order_by("-state", "input_seq").first()
-    answered = conversation.events.filter(seq=run.input_seq).first() if run else None
-    return missed, run, answered is None or events.is_shown(answered, conversation), ratings

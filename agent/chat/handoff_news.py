@@ -1,4 +1,4 @@
-"""A hand-off that staff have closed is told in its conversation, and shown at once where that is open."""
+"""Tells customers that staff have closed their hand-off: an event in the conversation, shown at once where it is open."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from prescriptions.models import Handoff
 
 
 def on_handoff_closed(sender: Any, handoff: Handoff, **kwargs: Any) -> None:
-    """Logs the event by which the customer learns of it; a conversation that was deleted is told nothing."""
+    """Append the event to the hand-off's conversation, unless that was deleted."""
     pk = handoff.conversation_id
     conversation = Conversation.objects.filter(pk=pk).first() if pk else None
     if conversation is None:

@@ -1,4 +1,4 @@
-"""What one web process has for the chat: its hub, its runner, and how it ends."""
+"""The chat's parts of one web process: its hub, its runner, its hourly chores, and how it ends."""
 
 import asyncio
 import logging
@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 from django.conf import settings
 
 from agent.chat.hub import Hub
+from agent.chat.protocol import RESTART
 from agent.chat.runner import Runner
 from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
@@ -17,9 +18,9 @@ from pharmacy_site.lib.errors import trace_of
 from pharmacy_site.lib.shutdown import shutting_down
 
 log = logging.getLogger(__name__)
-RESTART: Final = 1012
 CHORES_SECONDS: Final = 3_600
-FAREWELL: Final = 5.0  # seconds for the last answers to go out
+# How long an ending process waits for the last answers to go out.
+LAST_MESSAGES_SECONDS: Final = 5.0
 
 
 class Process:
@@ -29,44 +30,45 @@ class Process:
         # Not above: the loop loads every model, and the addresses (which each command checks) lead to this module.
         from agent.turn.loop import answer
 
-        self.hub = Hub(self._turned)
+        self.hub = Hub(self._on_change)
         self.runner = Runner(self.hub, answer)
-        self._chores = asyncio.create_task(self._keep_house())
-        self._settling: asyncio.Task[None] | None = None
-        self._settle_lock = asyncio.Lock()
+        self._chores = asyncio.create_task(self._do_chores())
+        self._publishing: asyncio.Task[None] | None = None
+        self._mode_lock = asyncio.Lock()
 
     async def drain(self) -> None:
-        """Ends: nothing new begins, what is being said is finished, the sockets are sent to another process."""
+        """End the process: begin nothing new, finish the answers at work, send the clients to another process."""
         if shutting_down.is_set():
             return
         shutting_down.set()
         await self.runner.drain(settings.CHAT_DRAIN)
-        farewells = [asyncio.create_task(socket.finish(RESTART)) for socket in self.hub.sockets()]
-        if farewells:
-            await asyncio.wait(farewells, timeout=FAREWELL)
+        closing = [asyncio.create_task(socket.finish(RESTART)) for socket in self.hub.sockets()]
+        if closing:
+            await asyncio.wait(closing, timeout=LAST_MESSAGES_SECONDS)
         self._chores.cancel()
         self.hub.close()
 
-    async def _keep_house(self) -> None:
-        """Deletes what is past its time: at once when the process begins, then every hour."""
+    async def _do_chores(self) -> None:
+        """Delete what is past its time: at once when the process begins, then every hour."""
         while True:
             try:
                 while await run_db(conversations_expire)() == AT_ONCE:
                     pass
                 await run_db(tickets_purge)()
-            except Exception as error:  # whatever it is, the next round must come
+            except Exception as error:
+                # Whatever it is, the next round must come.
                 log.error("chores failed: %s at %s", type(error).__name__, trace_of(error))
             await asyncio.sleep(CHORES_SECONDS)
 
-    def _turned(self, deaf: bool) -> None:
-        self._settling = asyncio.create_task(self._settle())
+    def _on_change(self) -> None:
+        self._publishing = asyncio.create_task(self._publish_mode())
 
-    async def _settle(self) -> None:
-        """Tells the conversations that are open here, and in use, how the chat does: one round at a time, the last counts."""
-        async with self._settle_lock:
+    async def _publish_mode(self) -> None:
+        """Set the open conversations to degraded or normal mode; calls are serialised, so that the latest wins."""
+        async with self._mode_lock:
             keys = list({socket.key for socket in self.hub.sockets()})
             try:
-                for key in await run_db(modes.settle_all)(keys, degraded=self.hub.deaf):
+                for key in await run_db(modes.settle_all)(keys, degraded=self.hub.disconnected):
                     self.hub.ring(key)
             except Exception as error:
                 log.error("modes not settled: %s", type(error).__name__)
@@ -76,7 +78,7 @@ _processes: WeakKeyDictionary[asyncio.AbstractEventLoop, Process] = WeakKeyDicti
 
 
 def process() -> Process:
-    """The parts of this event loop, made when they are first asked for."""
+    """Return the parts of this event loop, made by the first call."""
     loop = asyncio.get_running_loop()
     if loop not in _processes:
         _processes[loop] = Process()
@@ -84,7 +86,7 @@ def process() -> Process:
 
 
 def ring_from_thread(key: str) -> None:
-    """Tells open sockets of this process that a log has grown; for code outside the event loop."""
+    """Make open sockets of this process read a log that has grown, from outside the event loop."""
     for loop, here in list(_processes.items()):
         if loop.is_running():
             loop.call_soon_threadsafe(here.hub.ring, key)

@@ -1,16 +1,17 @@
-"""What a run shows while it is at work: sent at once, and remembered for those who come back in the middle."""
+"""What a run shows while it is at work: sent at once, and remembered for clients that come back in the middle."""
 
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from agent.chat.hub import Hub
+from agent.chat.protocol import MessageDelta, RunMessage, ToolFinished, ToolStarted
+from agent.conversation.records import Progress, ToolCall
 from agent.turn.steps import ToolRun
 
 
 @dataclass
 class RunProgress:
-    """One attempt at one run, in the process that makes it. Offsets count characters (code points)."""
+    """What one attempt at a run has shown, in the process that makes it. Offsets count characters (code points)."""
 
     hub: Hub
     key: str
@@ -18,86 +19,98 @@ class RunProgress:
     attempt: int
     calls: dict[str, ToolRun] = field(default_factory=dict)
     text: str = ""
-    changed: bool = False  # since it was last written down
+    # Something was shown since it was last stored.
+    changed: bool = False
 
     def begin(self) -> None:
-        """Start an attempt; clients discard the output of earlier ones."""
-        self._tell({"type": "run.started", "attempt": self.attempt})
+        """Start the attempt; clients discard what an earlier one showed."""
+        self._send({"type": "run.started", "run_id": str(self.run_id), "attempt": self.attempt})
 
     def tool_started(self, call: ToolRun) -> None:
-        """Show that a tool is being called."""
+        """Show that a tool is called."""
         self.calls[call.call_id] = call
-        self._tell({"type": "tool.started", **_started(call)})
+        self._send(_started(str(self.run_id), _stored(call)))
 
     def tool_finished(self, call: ToolRun) -> None:
-        """Show that the tool has answered."""
+        """Show how a tool's call ended."""
         self.calls[call.call_id] = call
-        self._tell({"type": "tool.finished", **_finished(call)})
+        self._send(_finished(str(self.run_id), _stored(call)))
 
     def say(self, text: str) -> None:
         """Show the next piece of the answer, which has been checked."""
         offset, self.text = len(self.text), self.text + text
-        self._tell({"type": "message.delta", "offset": offset, "text": text})
+        self._send({"type": "message.delta", "run_id": str(self.run_id), "offset": offset, "text": text})
 
     def unsay(self) -> None:
         """Take the answer so far back: the next piece begins at 0."""
         self.text = ""
-        self._tell({"type": "message.delta", "offset": 0, "text": ""})
+        self._send({"type": "message.delta", "run_id": str(self.run_id), "offset": 0, "text": ""})
 
     def answered(self) -> None:
-        """Announce that the answer is in the log."""
+        """Make open sockets read the answer, which is in the log."""
         self.hub.ring(self.key)
 
-    def progress(self) -> dict[str, Any]:
-        """Return what there is so far, as it is written down for other processes."""
-        calls = [
-            _started(call) | ({} if call.is_running else _finished(call)) for call in self.calls.values()
-        ]
+    def snapshot(self) -> Progress:
+        """Return what was shown so far."""
+        calls = [_stored(call) for call in self.calls.values()]
         return {"run_id": str(self.run_id), "attempt": self.attempt, "calls": calls, "text": self.text}
 
-    def _tell(self, frame: dict[str, Any]) -> None:
+    def _send(self, message: RunMessage) -> None:
         self.changed = True
-        kind = {"type": frame.pop("type"), "run_id": str(self.run_id)}
-        self.hub.tell(self.key, kind | frame)
+        self.hub.send(self.key, message)
 
 
-def _started(call: ToolRun) -> dict[str, Any]:
+def messages_of(progress: Progress, offset: int) -> list[RunMessage]:
+    """Return the messages that bring a client up to date that has `offset` characters of this run's answer already."""
+    run_id = progress["run_id"]
+    messages: list[RunMessage] = [{"type": "run.started", "run_id": run_id, "attempt": progress["attempt"]}]
+    for call in progress["calls"]:
+        messages.append(_started(run_id, call))
+        if "ok" in call:
+            messages.append(_finished(run_id, call))
+    if rest := rest_of(progress, offset):
+        messages.append(rest)
+    return messages
+
+
+def rest_of(progress: Progress, offset: int) -> MessageDelta | None:
+    """Return the one delta behind `offset`, None when there is nothing more."""
+    text = progress["text"]
+    if offset >= len(text):
+        return None
+    return {"type": "message.delta", "run_id": progress["run_id"], "offset": offset, "text": text[offset:]}
+
+
+def _started(run_id: str, call: ToolCall) -> ToolStarted:
     return {
+        "type": "tool.started",
+        "run_id": run_id,
+        "call_id": call["call_id"],
+        "name": call["name"],
+        "label": call["label"],
+        "arguments": call["arguments"],
+    }
+
+
+def _finished(run_id: str, call: ToolCall) -> ToolFinished:
+    return {
+        "type": "tool.finished",
+        "run_id": run_id,
+        "call_id": call["call_id"],
+        "name": call["name"],
+        "ok": call["ok"],
+        "duration_ms": call["duration_ms"],
+    }
+
+
+def _stored(call: ToolRun) -> ToolCall:
+    """Return a call as a run's progress stores it."""
+    stored: ToolCall = {
         "call_id": call.call_id,
         "name": call.step.name,
         "label": call.label,
         "arguments": dict(call.arguments_shown),
     }
-
-
-def _finished(call: ToolRun) -> dict[str, Any]:
-    return {
-        "call_id": call.call_id,
-        "name": call.step.name,
-        "ok": call.ok,
-        "duration_ms": call.duration_ms,
-    }
-
-
-def replayed(progress: dict[str, Any], offset: int) -> list[dict[str, Any]]:
-    """The frames that bring somebody up to date who has `offset` characters of this run's answer already."""
-    run = {"v": 1, "run_id": progress["run_id"]}
-    frames = [{**run, "type": "run.started", "attempt": progress["attempt"]}]
-    for call in progress["calls"]:
-        shown = {name: call[name] for name in ("call_id", "name", "label", "arguments")}
-        frames.append({**run, "type": "tool.started", **shown})
-        if "ok" in call:
-            ended = {name: call[name] for name in ("call_id", "name", "ok", "duration_ms")}
-            frames.append({**run, "type": "tool.finished", **ended})
-    if rest := rest_of(progress, offset):
-        frames.append(rest)
-    return frames
-
-
-def rest_of(progress: dict[str, Any], offset: int) -> dict[str, Any] | None:
-    """The one delta behind `offset`, or None when there is nothing more."""
-    text = progress["text"]
-    if offset >= len(text):
-        return None
-    run = {"v": 1, "type": "message.delta", "run_id": progress["run_id"]}
-    return {**run, "offset": offset, "text": text[offset:]}
+    if not call.is_running:
+        stored["ok"], stored["duration_ms"] = call.ok, call.duration_ms
+    return stored

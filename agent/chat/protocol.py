@@ -1,38 +1,224 @@
-"""Frames of the chat protocol as a client may send them: read, and refused when they are none of it."""
+"""The chat protocol: what a client may send, what the server sends, and why a socket is closed.
+
+A new message type is a model or a TypedDict here and, if clients send it, a row in `consumer.HANDLERS`.
+"""
 
 import json
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 from uuid import UUID
 
 from django.conf import settings
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
+from pydantic_core import PydanticCustomError
+
+from agent.conversation.records import NumberedEvent
 
 MAX_DEPTH: Final = 20
-MAX_SECRET: Final = 200
+# Characters of a code (or a date of birth).
+MAX_CODE: Final = 20
+
+# -- Why a socket is closed. A client connects again after RESTART and TIMED_OUT. ------------------------------
+RESTART: Final = 1012
+"""This process ends; another one goes on."""
+FORBIDDEN: Final = 4403
+"""This page may not open that conversation."""
+TIMED_OUT: Final = 4408
+"""The client was too slow: it said no hello, came with an old ticket, was idle, or did not read what it was sent."""
+GONE: Final = 4410
+"""The conversation was deleted, or went on in another window."""
 
 
-class BadFrame(Exception):
-    """A frame that is none of the protocol's; `code` is what the client is told."""
-
-    def __init__(self, code: str = "bad_frame") -> None:
-        self.code = code
+# -- What clients send ------------------------------------------------------------------------------------------
+class BadMessage(Exception):
+    """A client's message breaks the protocol."""
 
 
-def read(text: str | None) -> dict[str, Any]:
-    """The JSON object of a frame (None for a binary one). Raises BadFrame."""
-    if text is None:
-        raise BadFrame
-    if len(text.encode("utf-8", "surrogatepass")) > settings.CHAT_FRAME_LIMIT:
-        raise BadFrame("too_large")
+class MessageTooLarge(BadMessage):
+    """A client's message has more bytes than the limit."""
+
+
+class TextTooLong(BadMessage):
+    """A text in a client's message has more characters than the limit."""
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("a text must be more than spaces")
+    return text
+
+
+def _at_most(text: str, limit: int) -> str:
+    if len(text) > limit:
+        raise PydanticCustomError("too_long", "too long")
+    return text
+
+
+def _whole(number: object) -> object:
+    # A Literal takes true and 1.0 for 1.
+    if type(number) is not int:
+        raise ValueError("must be an integer")
+    return number
+
+
+# Not strict, which would demand a UUID object.
+Id = Annotated[UUID, Field(strict=False)]
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+Secret = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[\x01-\x7f]*$")]
+Text = Annotated[
+    str, AfterValidator(_not_blank), AfterValidator(lambda text: _at_most(text, settings.CHAT_TEXT_LIMIT))
+]
+Code = Annotated[str, AfterValidator(_not_blank), AfterValidator(lambda text: _at_most(text, MAX_CODE))]
+Comment = Annotated[str, AfterValidator(lambda text: _at_most(text, settings.CHAT_COMMENT_LIMIT))]
+
+
+class _Part(BaseModel):
+    """Fields have exactly the declared types; unknown keys are ignored."""
+
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True, hide_input_in_errors=True)
+
+
+class Location(_Part):
+    """A place in degrees."""
+
+    lat: Annotated[float, Field(ge=-90, le=90, allow_inf_nan=False)]
+    lng: Annotated[float, Field(ge=-180, le=180, allow_inf_nan=False)]
+
+
+class ActiveRun(_Part):
+    """What a client that comes back has on its page of an answer in the making; `offset` counts characters."""
+
+    run_id: str | None = None
+    attempt: int | None = None
+    offset: Count = 0
+
+
+class Hello(_Part):
+    """Begin a conversation, or go on with one."""
+
+    type: Literal["hello"]
+    conversation: Secret | None = None
+    last_seq: Count = 0
+    lang: Literal["en", "he"] | None = None
+    active_run: ActiveRun | None = None
+    site: Secret | None = None
+    ticket: Secret | None = None
+
+
+class SendMessage(_Part):
+    """Send what the customer wrote. A location of null takes an earlier one back, none at all leaves it."""
+
+    type: Literal["message.send"]
+    client_msg_id: Id
+    text: Text
+    location: Location | None = None
+
+
+class IdentityCode(_Part):
+    """Give the code that was sent to the customer."""
+
+    type: Literal["identity.code"]
+    code: Code
+
+
+class ConfirmAnswer(_Part):
+    """Answer a question that needs a yes or a no."""
+
+    type: Literal["confirm.answer"]
+    confirm_id: Id
+    decision: Literal["yes", "no"]
+
+
+class RequestHandoff(_Part):
+    """Ask for a person."""
+
+    type: Literal["handoff.request"]
+
+
+class CancelRun(_Part):
+    """Stop the answer that is being made."""
+
+    type: Literal["run.cancel"]
+
+
+class RateAnswer(_Part):
+    """Rate an answer."""
+
+    type: Literal["feedback"]
+    seq: Count
+    rating: Annotated[Literal[1, -1], BeforeValidator(_whole)]
+    comment: Comment | None = None
+
+
+class RequestHandover(_Part):
+    """Ask for the way out of a frame on another site."""
+
+    type: Literal["handover.request"]
+
+
+class DeleteConversation(_Part):
+    """Delete the conversation."""
+
+    type: Literal["conversation.delete"]
+
+
+class Ping(_Part):
+    """Ask whether the server is still there."""
+
+    type: Literal["ping"]
+
+
+ClientMessage = (
+    Hello
+    | SendMessage
+    | IdentityCode
+    | ConfirmAnswer
+    | RequestHandoff
+    | CancelRun
+    | RateAnswer
+    | RequestHandover
+    | DeleteConversation
+    | Ping
+)
+_ByType = Annotated[ClientMessage, Field(discriminator="type")]
+_CLIENT_MESSAGE: Final[TypeAdapter[ClientMessage]] = TypeAdapter(_ByType)
+
+
+def read(data: str | None) -> dict[str, Any]:
+    """Return the JSON object of a WebSocket message (None for a binary one). Raises BadMessage."""
+    if data is None:
+        raise BadMessage
+    if len(data.encode("utf-8", "surrogatepass")) > settings.CHAT_FRAME_LIMIT:
+        raise MessageTooLarge
     try:
-        frame = json.loads(text)
+        content = json.loads(data)
     except (ValueError, RecursionError):
-        raise BadFrame from None
-    if not isinstance(frame, dict) or frame.get("v", 1) != 1 or not isinstance(frame.get("type"), str):
-        raise BadFrame
-    if _depth(frame) > MAX_DEPTH or any(isinstance(value, str) and "\0" in value for value in frame.values()):
-        raise BadFrame
-    return frame
+        raise BadMessage from None
+    if not isinstance(content, dict) or content.get("v", 1) != 1 or not isinstance(content.get("type"), str):
+        raise BadMessage
+    if _depth(content) > MAX_DEPTH:
+        raise BadMessage
+    # PostgreSQL stores no NUL.
+    if any(isinstance(value, str) and "\0" in value for value in content.values()):
+        raise BadMessage
+    return content
+
+
+def parse(content: dict[str, Any]) -> ClientMessage:
+    """Return a JSON object as the message of its type. Raises BadMessage."""
+    try:
+        return _CLIENT_MESSAGE.validate_python(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    raise TextTooLong if first["type"] == "too_long" else BadMessage
 
 
 def _depth(value: object) -> int:
@@ -46,61 +232,138 @@ def _depth(value: object) -> int:
     return level
 
 
-def whole(frame: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    """A number that counts something. Raises BadFrame."""
-    value = frame.get(name, default)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**31:
-        raise BadFrame
-    return value
+# -- What the server sends; `"v": 1` is added when a message goes out -------------------------------------------
+class RunReference(TypedDict):
+    """Names a run."""
+
+    run_id: str
 
 
-def uuid(frame: Mapping[str, Any], name: str) -> UUID:
-    """An id. Raises BadFrame."""
-    value = frame.get(name)
-    try:
-        if isinstance(value, str):
-            return UUID(value)
-    except ValueError:
-        pass
-    raise BadFrame
+class Rating(TypedDict):
+    """How an answer was rated."""
+
+    seq: int
+    rating: int
 
 
-def text(frame: Mapping[str, Any], name: str, most: int) -> str:
-    """A text of 1 to `most` characters that is more than spaces. Raises BadFrame."""
-    value = frame.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise BadFrame
-    if len(value) > most:
-        raise BadFrame("too_long")
-    return value
+class HelloOk(TypedDict):
+    """Answers a hello. `events` are those that the client has missed, in order."""
+
+    type: Literal["hello.ok"]
+    conversation: str
+    last_seq: int
+    mode: str
+    events: list[NumberedEvent]
+    retention_days: int
+    feedback: list[Rating]
+    identity: Literal["here", "elsewhere"]
+    active_run: NotRequired[RunReference]
 
 
-def short(frame: Mapping[str, Any], name: str) -> str | None:
-    """A secret or an id of at most 200 characters, if there is one. Raises BadFrame."""
-    value = frame.get(name)
-    if value is None:
-        return None
-    if not isinstance(value, str) or not 0 < len(value) <= MAX_SECRET or not value.isascii():
-        raise BadFrame
-    return value
+class MessageAccepted(TypedDict):
+    """Says that a customer's message is committed, and its number."""
+
+    type: Literal["message.accepted"]
+    client_msg_id: str
+    seq: int
+    duplicate: bool
 
 
-def choice(frame: Mapping[str, Any], name: str, choices: tuple[Any, ...]) -> Any:
-    """One of these values. Raises BadFrame."""
-    value = frame.get(name)
-    if isinstance(value, bool) or not isinstance(value, str | int | None) or value not in choices:
-        raise BadFrame
-    return value
+class RunStarted(TypedDict):
+    """Says that an attempt at an answer begins; what an earlier one showed is void."""
+
+    type: Literal["run.started"]
+    run_id: str
+    attempt: int
 
 
-def location(value: object) -> tuple[float, float] | None:
-    """A place in degrees. Raises BadFrame."""
-    if value is None:
-        return None
-    if not isinstance(value, dict):
-        raise BadFrame
-    lat, lng = value.get("lat"), value.get("lng")
-    for number, most in ((lat, 90), (lng, 180)):
-        if isinstance(number, bool) or not isinstance(number, int | float) or not -most <= number <= most:
-            raise BadFrame
-    return float(lat), float(lng)  # type: ignore[arg-type]
+class ToolStarted(TypedDict):
+    """Says that a tool is called; its arguments are redacted."""
+
+    type: Literal["tool.started"]
+    run_id: str
+    call_id: str
+    name: str
+    label: str
+    arguments: dict[str, Any]
+
+
+class ToolFinished(TypedDict):
+    """Says how a tool's call ended."""
+
+    type: Literal["tool.finished"]
+    run_id: str
+    call_id: str
+    name: str
+    ok: bool
+    duration_ms: int
+
+
+class MessageDelta(TypedDict):
+    """Brings the next piece of an answer, from this character on; an empty one at 0 takes everything back."""
+
+    type: Literal["message.delta"]
+    run_id: str
+    offset: int
+    text: str
+
+
+class RunCompleted(TypedDict):
+    """Says that a run's answer was sent."""
+
+    type: Literal["run.completed"]
+    run_id: str
+
+
+class FeedbackSaved(TypedDict):
+    """Says that a rating is stored."""
+
+    type: Literal["feedback.saved"]
+    seq: int
+    rating: int
+
+
+class HandoverReady(TypedDict):
+    """Brings the address under which the conversation goes on outside the frame."""
+
+    type: Literal["handover.ready"]
+    url: str
+
+
+class ConversationEnded(TypedDict):
+    """Says that the secret opens nothing any more; the socket is closed."""
+
+    type: Literal["conversation.moved", "conversation.deleted"]
+
+
+class ErrorMessage(TypedDict):
+    """Says why a client's message was refused."""
+
+    type: Literal["error"]
+    code: str
+    message: str
+    retryable: bool
+    client_msg_id: NotRequired[str]
+    tries_left: NotRequired[int]
+
+
+class Pong(TypedDict):
+    """Answers a ping."""
+
+    type: Literal["pong"]
+
+
+RunMessage = RunStarted | ToolStarted | ToolFinished | MessageDelta
+EphemeralMessage = RunMessage | ConversationEnded
+"""What reaches whoever listens at the moment and is stored nowhere."""
+ServerMessage = (
+    NumberedEvent
+    | EphemeralMessage
+    | HelloOk
+    | MessageAccepted
+    | RunCompleted
+    | FeedbackSaved
+    | HandoverReady
+    | ErrorMessage
+    | Pong
+)

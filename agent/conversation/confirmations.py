@@ -19,7 +19,6 @@ from agent.answers.render import label, measure, say
 from agent.conversation import events
 from agent.conversation.accept import address_key
 from agent.models import Confirmation, Run
-from agent.turn.context import verified_patient
 from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import Language, as_language
@@ -41,7 +40,7 @@ def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
     Returns the event's content, or nothing when there is no such patient or prescription. The same run asks once.
     """
     conversation = run.conversation
-    patient = verified_patient(conversation)
+    patient = conversation.proven_patient
     if patient is None:
         return {}
     access = Access(who=f"chat:{conversation.pk}", where="chat", why="confirm")
@@ -106,7 +105,7 @@ def confirmation_answer(
         ).first()
         if waiting is None or not constant_time_compare(waiting.digest, _digest(waiting)):
             raise ConfirmationExpired
-        patient = verified_patient(conversation)
+        patient = conversation.proven_patient
         if patient is None or patient.pk != waiting.payload["patient"]:
             raise ConfirmationExpired
         Confirmation.objects.filter(pk=waiting.pk).update(state=decision, answered_at=timezone.now())

@@ -1,6 +1,6 @@
-"""The chat on other websites: which sites may show it, and the one-time tickets into a frame and out of it.
+"""The chat on other websites: which sites may frame it, and the one-time tickets into a frame and out of it.
 
-A frame's page fetches a ticket from its own origin and offers it in its hello. On a site that is not ours nobody is
+A frame's page fetches a ticket from its own origin and sends it with its hello. On a site that is not ours nobody is
 identified; a ticket of the other kind moves the conversation out of the frame, into a window of our own.
 """
 
@@ -20,31 +20,32 @@ from agent.conversation import events
 from agent.conversation.accept import RateLimited, address_key
 from agent.conversation.events import secret_hash
 from agent.models import ChatSite, Conversation, Run, Ticket
-from pharmacy_site.lib.counters import minute_admits
+from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
 
 TICKET_SECONDS: Final = 30
 LOCAL: Final = frozenset({"localhost", "127.0.0.1"})
 _ORIGIN: Final = re.compile(r"(https?)://([^/?#@:\\\[\]]+)(?::([0-9]{1,5}))?/?", re.IGNORECASE)
 _LABEL: Final = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
-_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")  # a last label that makes browsers read the host as IPv4
+# With such a last label, browsers read the host as an IPv4 address.
+_NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _DEFAULT_PORT: Final = {"https": "443", "http": "80"}
 
 
 class TicketRefused(PharmacyError):
-    """This frame or window may not open that conversation, or there is no such site."""
+    """The frame or window may not open that conversation, or there is no such site."""
 
 
 class TicketExpired(TicketRefused):
-    """The ticket is used, too old, another site's or another address's; a frame may come with a new one."""
+    """The ticket was used, is too old, or belongs to another site or address; a frame may try with a new one."""
 
 
 class TicketsLimited(RateLimited):
-    """This address asked for too many tickets within a minute."""
+    """The address requested too many tickets within a minute."""
 
 
 class OriginRefused(PharmacyError):
-    """A text is no origin that may frame the chat; `reason` is "form", "scheme", "host" or "port"."""
+    """A text is not an origin that may frame the chat; `reason` is "form", "scheme", "host" or "port"."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -53,19 +54,22 @@ class OriginRefused(PharmacyError):
 
 @dataclass(frozen=True)
 class Entrance:
-    """What a hello opens: a conversation, the secret that opens it from now on, and where people are identified."""
+    """The conversation that a hello opens, the secret that opens it from now on, and where customers are identified.
+
+    `revoked_key` is the hash of the secret that opened it in the frame which it has left.
+    """
 
     conversation: Conversation
     secret: str
     identity_elsewhere: bool
-    left: str = ""  # the hash of the secret that opened it in the frame it was moved out of
+    revoked_key: str = ""
 
 
 # -- Origins ------------------------------------------------------------------------------------------------
 def origin_clean(text: str) -> str:
-    """The origin as browsers write it: lower case, international names in ASCII, no default port.
+    """Return an origin as browsers write it: lower case, international names in ASCII, no default port.
 
-    OriginRefused for anything but a whole origin with https; this machine may be named with http.
+    Raises OriginRefused for anything but a whole origin with https; localhost may have http.
     """
     parts = _ORIGIN.fullmatch(text.strip())
     if parts is None:
@@ -80,6 +84,7 @@ def origin_clean(text: str) -> str:
 
 
 def _host_clean(text: str) -> str:
+    """Return a host in lower case and ASCII. Raises OriginRefused."""
     typed = text.lower()
     try:
         host = typed.encode("idna").decode("ascii")
@@ -90,14 +95,14 @@ def _host_clean(text: str) -> str:
     if host in LOCAL:
         return host
     labels = host.split(".")
-    whole = len(labels) >= 2 and len(host) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
-    if not same or not whole or _NUMBER.fullmatch(labels[-1]):
+    valid = len(labels) >= 2 and len(host) <= 253 and all(_LABEL.fullmatch(label) for label in labels)
+    if not same or not valid or _NUMBER.fullmatch(labels[-1]):
         raise OriginRefused("host")
     return host
 
 
 def frame_ancestors(site: ChatSite) -> list[str]:
-    """The sources of `frame-ancestors` for a site; none but clean origins, whatever the row holds."""
+    """Return the sources of `frame-ancestors` for a site: only valid origins, whatever the row holds."""
     return [origin for origin in site.origins if _is_clean(origin)] or ["'none'"]
 
 
@@ -109,36 +114,37 @@ def _is_clean(origin: object) -> bool:
 
 
 def site_find(public_id: str) -> ChatSite | None:
-    """The site that may show the chat now."""
+    """Return the active site with this public id."""
     return ChatSite.objects.filter(public_id=public_id, is_active=True).first()
 
 
 # -- Into a frame -------------------------------------------------------------------------------------------
 def ticket_issue(site: ChatSite, address: str) -> str:
-    """A ticket for the next hello of this site's frame, good once and from this address; raises TicketsLimited."""
+    """Issue a ticket for the next hello of this site's frame, valid once and from this address. Raises TicketsLimited."""
     return _issue(address, site=site)
 
 
 def site_admit(public_id: str, ticket: str, address: str) -> ChatSite:
-    """The site that a ticket was issued for; the ticket is used up. Raises TicketRefused and TicketExpired."""
+    """Use up a ticket and return the site that it was issued for. Raises TicketRefused and TicketExpired."""
     site = site_find(public_id)
     if site is None:
         raise TicketRefused
-    if not _held(ticket, address).filter(site=site).delete()[0]:
+    if not _valid_tickets(ticket, address).filter(site=site).delete()[0]:
         raise TicketExpired
     return site
 
 
 def may_resume(conversation: Conversation, site: ChatSite | None) -> bool:
-    """Whether a conversation goes on where it was begun: in this site's frame, or (None) on our own pages."""
+    """Return whether a conversation was begun here: in this site's frame, or (None) on our own pages."""
     return conversation.site_id == (site.pk if site else None)
 
 
 # -- Out of a frame -----------------------------------------------------------------------------------------
 def handover_issue(conversation_id: UUID, key: str, address: str) -> str:
-    """The address of our own page with a ticket by which the conversation goes on there, for the secret's holder.
+    """Return the address of our own page with a ticket that moves the conversation there.
 
-    Raises ConversationGone, TicketRefused for a conversation that is in no frame, and TicketsLimited.
+    `key` is the hash of the secret that the caller holds. Raises ConversationGone, TicketRefused for a conversation that
+    is in no frame, and TicketsLimited.
     """
     with transaction.atomic():
         conversation = events.conversation_locked(conversation_id, key)
@@ -151,21 +157,21 @@ def handover_issue(conversation_id: UUID, key: str, address: str) -> str:
 
 
 def handover_take(ticket: str, address: str) -> Entrance:
-    """Moves a conversation out of its frame and returns it with its new secret; the old one opens nothing.
+    """Move a conversation out of its frame and return it with a new secret; the old one opens nothing any more.
 
-    What waited for the customer's identity is taken up by a run of its own. Raises TicketExpired.
+    A question that waited for the customer's identity is taken up by a run of its own. Raises TicketExpired.
     """
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
-        held = _held(ticket, address).filter(site=None)
-        found = held.values_list("conversation_id", flat=True).first()
-        if found is None or not held.delete()[0]:
+        tickets = _valid_tickets(ticket, address).filter(site=None)
+        pk = tickets.values_list("conversation_id", flat=True).first()
+        if pk is None or not tickets.delete()[0]:
             raise TicketExpired
-        left = Conversation.objects.values_list("secret_hash", flat=True).get(pk=found)
-        Conversation.objects.filter(pk=found).update(
+        revoked_key = Conversation.objects.values_list("secret_hash", flat=True).get(pk=pk)
+        Conversation.objects.filter(pk=pk).update(
             secret_hash=secret_hash(secret), site=None, patient=None, verified_at=None
         )
-        conversation = Conversation.objects.get(pk=found)
+        conversation = Conversation.objects.get(pk=pk)
         if conversation.state.get("waiting"):
             Run.objects.create(
                 conversation=conversation,
@@ -173,10 +179,10 @@ def handover_take(ticket: str, address: str) -> Entrance:
                 input_seq=conversation.seq_head,
                 input={"address": address_key(address)},
             )
-    return Entrance(conversation, secret, identity_elsewhere=False, left=left)
+    return Entrance(conversation, secret, identity_elsewhere=False, revoked_key=revoked_key)
 
 
-# -- The door -----------------------------------------------------------------------------------------------
+# -- Opening a conversation ---------------------------------------------------------------------------------
 def entrance(
     *,
     address: str,
@@ -205,12 +211,12 @@ def entrance(
 
 
 def tickets_purge() -> int:
-    """Deletes the tickets whose time is over and returns how many they were."""
+    """Delete the tickets that have expired and return how many there were."""
     return Ticket.objects.filter(expires_at__lte=timezone.now()).delete()[0]
 
 
 def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversation | None = None) -> str:
-    if not minute_admits(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
+    if not use_admitted(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
         raise TicketsLimited(60)
     ticket = secrets.token_urlsafe(32)
     Ticket.objects.create(
@@ -223,8 +229,8 @@ def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversa
     return ticket
 
 
-def _held(ticket: str, address: str) -> QuerySet[Ticket]:
-    """The rows of a ticket that may be used now, from here."""
+def _valid_tickets(ticket: str, address: str) -> QuerySet[Ticket]:
+    """Return the row of a ticket, if it may be used now and from this address."""
     return Ticket.objects.filter(
         ticket_hash=secret_hash(ticket), address_key=address_key(address), expires_at__gt=timezone.now()
     )

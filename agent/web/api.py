@@ -1,4 +1,4 @@
-"""The HTTP door of the tools: parse, one call, record, render."""
+"""The tools over HTTP: parse the request, make one call, record it, render the result."""
 
 from typing import Any, cast
 
@@ -17,7 +17,7 @@ from agent.web.serializers import Detail, Errors, ToolList, outcome_model
 
 
 class ToolsView(JsonView):
-    """The tools as function definitions."""
+    """Lists the tools."""
 
     @extend_schema(operation_id="tools", responses={200: ToolList, **REFUSALS}, tags=["tools"])
     def get(self, request: Request) -> Response:
@@ -26,7 +26,7 @@ class ToolsView(JsonView):
 
 
 class ToolView(JsonView):
-    """One tool; `tool` is filled in by `tool_view`."""
+    """Calls one tool; `tool` is set by `tool_view`."""
 
     tool: Tool
 
@@ -72,11 +72,11 @@ def tool_view(tool: Tool) -> Any:
 
 
 class NoToolView(JsonView):
-    """The address of a tool that does not exist."""
+    """Answers for a tool that does not exist."""
 
     @extend_schema(exclude=True)
     def post(self, request: Request, name: str) -> Response:
-        """Refuse."""
+        """Answer 404."""
         raise NotFound("There is no such tool.")
 
     get = post

@@ -1,9 +1,8 @@
-"""Who calls over HTTP: a system's key, its scopes, and how often it may call."""
+"""Keys of the HTTP API: who calls, with which scopes, and how often."""
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import secrets
 import time
 from typing import TYPE_CHECKING, Final
@@ -12,24 +11,22 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
-from rest_framework.throttling import BaseThrottle
+from rest_framework.throttling import SimpleRateThrottle
 
 from agent.models import ApiKey
-from pharmacy_site.lib.counters import counters
+from pharmacy_site.lib.counters import use_admitted
 
-if TYPE_CHECKING:  # REST framework's views import this module
+# REST framework's views import this module.
+if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
 SCOPES: Final = ("tools", "patients")
 PREFIX: Final = "phk_"
-_PERIODS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-
-logger = logging.getLogger(__name__)
 
 
 def key_issue(*, name: str, scopes: list[str]) -> str:
-    """Make a key with these scopes and return it; this is the only time anybody sees it."""
+    """Make a key with these scopes and return it. Only its hash is stored, so nobody sees it again."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValueError(f"unknown scopes: {', '.join(unknown)}" if unknown else "a key needs a scope")
@@ -41,7 +38,7 @@ def key_issue(*, name: str, scopes: list[str]) -> str:
 
 
 class Caller:
-    """The `request.user` of a system: it has a key and no account."""
+    """The `request.user` of a system, which has a key and no account."""
 
     is_authenticated = True
     is_staff = False
@@ -54,10 +51,10 @@ class Caller:
 
 
 class KeyAuthentication(BaseAuthentication):
-    """`Authorization: Bearer <key>`: one indexed query, so a revoked key is refused at once."""
+    """Reads `Authorization: Bearer <key>`: one indexed query, so a revoked key is refused at once."""
 
     def authenticate(self, request: Request) -> tuple[Caller, ApiKey] | None:
-        """Return who calls; None without the header, AuthenticationFailed for anything but a key in force."""
+        """Return who calls, None without the header. Raises AuthenticationFailed for anything but an active key."""
         words = get_authorization_header(request).split()
         if not words:
             return None
@@ -74,48 +71,43 @@ class KeyAuthentication(BaseAuthentication):
 
 
 class HasScope(BasePermission):
-    """The key has the scope that the view names (`scope`, "tools" unless it says otherwise)."""
+    """Allows keys with the scope that the view names (`scope`, "tools" by default)."""
 
     message = "The key lacks the scope for this."
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        """Return whether it has."""
+        """Return whether the key has the scope."""
         return isinstance(request.auth, ApiKey) and getattr(view, "scope", "tools") in request.auth.scopes
 
 
-class KeyThrottle(BaseThrottle):
-    """So many calls per key and window of the clock (setting `key`), counted in the cache for all processes.
+class KeyThrottle(SimpleRateThrottle):
+    """Limits the calls per key and window of the clock, counted in the cache for all processes.
 
-    When the cache is down calls go through and that is logged: the tools must not stop with Redis.
+    REST framework counts by a list of times in the cache, which processes overwrite for one another.
     """
 
-    left = 0
+    num_requests: int
+    duration: int
+    _seconds_left = 0
+
+    def get_rate(self) -> str:
+        """Return the limit, like "600/min"."""
+        return str(settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["key"])
 
     def allow_request(self, request: Request, view: APIView) -> bool:
         """Count the call and return whether it is still within the rate."""
         if not isinstance(request.auth, ApiKey):
             return True
-        most, seconds = _rate(settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["key"])
+        limit, seconds = self.num_requests, self.duration
         now = time.time()
         window = int(now // seconds)
-        self.left = int((window + 1) * seconds - now) + 1
-        name = f"throttle:{request.auth.pk}:{window}"
-        try:
-            counters().add(name, 0, timeout=seconds + 5)
-            return bool(counters().incr(name) <= most)
-        except Exception as error:
-            logger.warning("throttle not counted, the cache failed: %s", type(error).__name__)
-            return True
+        self._seconds_left = int((window + 1) * seconds - now) + 1
+        return use_admitted(f"throttle:{request.auth.pk}:{window}", limit=limit, seconds=seconds + 5)
 
     def wait(self) -> float | None:
         """Return the seconds until the next window, for `Retry-After`."""
-        return self.left
+        return self._seconds_left
 
 
 def _hash(key: str) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
-
-
-def _rate(text: str) -> tuple[int, int]:
-    count, _, period = text.partition("/")
-    return int(count), _PERIODS[period[0]]

@@ -1,4 +1,4 @@
-"""What other websites get from us: the loader, their list of origins, the frame's page; and the way out of a frame."""
+"""Pages and scripts for other websites: the loader, their list of origins, the frame, and the way out of a frame."""
 
 import json
 from typing import Any
@@ -28,22 +28,21 @@ LOADER = settings.BASE_DIR / "static" / "embed" / "loader.js"
 @gzip_page
 @conditional_page
 def loader(request: HttpRequest) -> HttpResponse:
-    """The script that a shop puts on its pages. Its address never changes, so it may not be kept for long."""
+    """Return the script that a shop puts on its pages. Its address never changes, so it is cached only for minutes."""
     return _script(LOADER.read_bytes(), seconds=300)
 
 
 @require_safe
 def site_script(request: HttpRequest, public_id: str) -> HttpResponse:
-    """Tells the loader on which origins this site's chat is shown; null for a site that is not there.
+    """Return a script with the origins on which this site's chat is shown; null for an unknown site.
 
-    A script, because the page that asks may allow nothing else from us.
+    It is a script because the shop's content policy may allow nothing else from us.
     """
     site = embedding.site_find(public_id)
     origins = [origin for origin in embedding.frame_ancestors(site) if "://" in origin] if site else None
     if origins is not None and settings.DEBUG:
-        origins.append(
-            f"{request.scheme}://{request.get_host()}"
-        )  # the demo shop, on whatever port it is served
+        # The demo shop, on whatever port it is served.
+        origins.append(f"{request.scheme}://{request.get_host()}")
     name, value = json.dumps(public_id), json.dumps(origins)
     body = f"(window.PharmacyChatSites = window.PharmacyChatSites || {{}})[{name}] = {value};\n"
     return _script(body.encode(), seconds=60)
@@ -52,7 +51,7 @@ def site_script(request: HttpRequest, public_id: str) -> HttpResponse:
 @require_safe
 @xframe_options_exempt
 def frame(request: HttpRequest, public_id: str) -> HttpResponseBase:
-    """The chat for a frame; only the site's own origins may frame it."""
+    """Return the chat for a frame; only the site's own origins may frame it."""
     site = _site(public_id)
     language_chosen(request)
     sources = embedding.frame_ancestors(site)
@@ -67,27 +66,28 @@ def frame(request: HttpRequest, public_id: str) -> HttpResponseBase:
     return response
 
 
-@csrf_exempt  # a frame on another site has no cookie of ours; the Origin is what counts
+# A frame on another site has no cookie of ours, so the Origin is checked instead of a CSRF token.
+@csrf_exempt
 @require_POST
 def ticket(request: HttpRequest, public_id: str) -> HttpResponse:
-    """A one-time ticket for the frame's socket, as JSON with the key `ticket`; only for the frame's own page."""
+    """Return a one-time ticket for the frame's socket, as JSON with the key `ticket`; only for the frame's own page."""
     origin = request.headers.get("Origin", "")
     if request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin" or not origin_is_ours(
         origin, request.get_host()
     ):
-        return _told({"error": "forbidden_origin"}, status=403)
+        return _json({"error": "forbidden_origin"}, status=403)
     try:
         issued = embedding.ticket_issue(_site(public_id), request_address(request))
     except embedding.TicketsLimited as error:
-        response = _told({"error": "rate_limited"}, status=429)
+        response = _json({"error": "rate_limited"}, status=429)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
-    return _told({"ticket": issued})
+    return _json({"ticket": issued})
 
 
 @require_safe
 def continued(request: HttpRequest) -> HttpResponse:
-    """Our own page with the chat, for a conversation that leaves a frame: its ticket is behind the "#"."""
+    """Return our own page with the chat, for a conversation that leaves a frame: its ticket is behind the "#"."""
     language_chosen(request)
     response = render(request, "continue.html", {"debug": settings.DEBUG})
     patch_cache_control(response, no_store=True)
@@ -97,7 +97,7 @@ def continued(request: HttpRequest) -> HttpResponse:
 @require_safe
 @csp_update({"frame-src": [SELF]})
 def demo_shop(request: HttpRequest) -> HttpResponse:
-    """A page of an invented shop that embeds the chat; there is none unless DEBUG is on."""
+    """Return a page of an invented shop that embeds the chat; 404 unless DEBUG is on."""
     if not settings.DEBUG:
         raise Http404
     language_chosen(request)
@@ -114,14 +114,14 @@ def _site(public_id: str) -> ChatSite:
 
 
 def _script(body: bytes, *, seconds: int) -> HttpResponse:
-    """A script that any page may load."""
+    """Return a script that any page may load."""
     response = HttpResponse(body, content_type="text/javascript; charset=utf-8")
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     patch_cache_control(response, public=True, max_age=seconds)
     return response
 
 
-def _told(content: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def _json(content: dict[str, Any], *, status: int = 200) -> HttpResponse:
     response = JsonResponse(content, status=status)
     patch_cache_control(response, no_store=True)
     return response

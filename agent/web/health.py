@@ -1,4 +1,4 @@
-"""Whether this process lives, and whether what it needs answers."""
+"""Health checks: whether this process runs, and whether the parts that it needs answer."""
 
 import logging
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,17 +16,17 @@ State = Literal["ok", "in process", "down"]
 SECONDS: Final = 1.0
 
 logger = logging.getLogger(__name__)
-# As many threads as parts: one that hangs makes the next probe report it, and starts no further thread.
+# As many threads as parts: while one hangs, the next request reports it as down and starts no further thread.
 _threads: Final = ThreadPoolExecutor(max_workers=4, thread_name_prefix="health")
 
 
 def alive(request: HttpRequest) -> HttpResponse:
-    """Answer at all."""
+    """Answer that the process runs."""
     return HttpResponse("ok", content_type="text/plain")
 
 
 def ready(request: HttpRequest) -> JsonResponse:
-    """Return each part's state; "degraded" without one of them, 503 without the database or while the process ends."""
+    """Return each part's state: "degraded" without one of them, 503 without the database or while the process ends."""
     probes = {
         "database": _threads.submit(_database),
         "cache": _threads.submit(_cache),
@@ -59,7 +59,8 @@ def _database() -> State:
             cursor.execute("SELECT 1")
             cursor.fetchone()
     finally:
-        connection.close()  # this thread's own; with a pool it goes back there
+        # It is this thread's own; with a pool it goes back there.
+        connection.close()
     return "ok"
 
 

@@ -1,10 +1,10 @@
-"""What every HTTP view shares: JSON in and out, refusals in JSON, the client's language, a query as a model."""
+"""What the views of the HTTP API share: JSON in and out, errors in JSON, the client's language, queries as models."""
 
 import json
 from collections.abc import Iterable, Mapping
 from typing import IO, Any, Final, TypeVar
 
-from django.utils.translation.trans_real import parse_accept_lang_header
+from django.utils.translation import get_language_from_request
 from pydantic import BaseModel, ValidationError
 from rest_framework.exceptions import APIException, ParseError
 from rest_framework.negotiation import BaseContentNegotiation
@@ -24,14 +24,14 @@ Query = TypeVar("Query", bound=BaseModel)
 
 
 class BodyTooLarge(APIException):
-    """More than any arguments can be."""
+    """The body is larger than any arguments can be (413)."""
 
     status_code = 413
     default_detail = "The body is too large."
 
 
 class Invalid(APIException):
-    """A 400 that names each field."""
+    """The request is invalid: a 400 that names each field."""
 
     status_code = 400
 
@@ -41,14 +41,14 @@ class Invalid(APIException):
 
 
 class StrictJson(BaseParser):
-    """A JSON body of limited size; whatever is wrong with it is the client's 400."""
+    """Parses a JSON body of limited size; a body that is not valid JSON is a 400."""
 
     media_type = "application/json"
 
     def parse(
         self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
-        """Return what the body holds."""
+        """Return the parsed body."""
         body = stream.read(LARGEST_BODY + 1)
         if len(body) > LARGEST_BODY:
             raise BodyTooLarge
@@ -59,7 +59,7 @@ class StrictJson(BaseParser):
 
 
 class AlwaysJson(BaseContentNegotiation):
-    """JSON whatever the client says it accepts."""
+    """Answers in JSON whatever the client accepts."""
 
     def select_parser(self, request: Request, parsers: Iterable[Any]) -> Any:
         """Return the JSON parser for a JSON body or one without a type, None (415) for any other."""
@@ -75,7 +75,7 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Say what is wrong: a 400 names fields, everything else has `detail`."""
+    """Return the response to an error: a 400 names fields, everything else has `detail`."""
     if isinstance(error, Invalid):
         return Response({"errors": error.errors}, status=400)
     if isinstance(error, ParseError):
@@ -84,29 +84,24 @@ def handle(error: Exception, context: dict[str, Any]) -> Response | None:
 
 
 class JsonView(APIView):
-    """A view that speaks JSON only; the key's check, scope and rate are the settings' defaults."""
+    """Takes and gives JSON only; authentication, scope and rate are checked by the settings' default classes."""
 
     parser_classes = [StrictJson]
     content_negotiation_class = AlwaysJson
     scope = "tools"
 
     def get_exception_handler(self) -> Any:
-        """Use the handler above, for these views only."""
+        """Return the handler above, for these views only."""
         return handle
 
 
 def accepted_language(request: Request) -> Language:
-    """Return Hebrew if the client prefers it to English, else English."""
-    for code, _quality in parse_accept_lang_header(request.headers.get("Accept-Language", "")[:200]):
-        if code.split("-")[0] in {"he", "iw"}:
-            return "he"
-        if code.split("-")[0] in {"en", "*"}:
-            return "en"
-    return "en"
+    """Return Hebrew if the client prefers it to English (Accept-Language), else English."""
+    return "he" if get_language_from_request(request) == "he" else "en"
 
 
 def parsed(model: type[Query], request: Request) -> Query:
-    """Return the query as this model, or a 400 that names each field."""
+    """Return the query string as this model. Raises Invalid."""
     try:
         return model.model_validate(request.query_params.dict())
     except ValidationError as error:

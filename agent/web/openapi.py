@@ -1,4 +1,4 @@
-"""How the OpenAPI page describes what REST framework does not know about."""
+"""Settings of the OpenAPI schema, and how it describes our authentication."""
 
 from typing import Any, Final
 
@@ -9,11 +9,11 @@ SCHEMA_SETTINGS: Final[dict[str, Any]] = {"OAS_VERSION": "3.1.1", "POSTPROCESSIN
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
-    """The system's key: `Authorization: Bearer <key>`."""
+    """Describes `Authorization: Bearer <key>`."""
 
     target_class = "agent.web.authentication.KeyAuthentication"
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
-        """Return the scheme."""
+        """Return the security scheme."""
         return {"type": "http", "scheme": "bearer"}

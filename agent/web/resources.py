@@ -1,4 +1,4 @@
-"""What staff and systems read over HTTP: products, stores and stock levels."""
+"""Products, stores and stock levels over HTTP, for staff and other systems."""
 
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ from stores.geo import Point, distance_km
 from stores.models import Store
 
 MOST_FOUND: Final = 200
-"""As far as a search goes; a list without a search goes to its end."""
+"""How many results a search has at most; a list without a search has no such limit."""
 
 QUERY_LIMIT: Final = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}),
@@ -41,7 +41,7 @@ QUERY_LIMIT: Final = [
 
 
 class MedicationsView(JsonView):
-    """Products, all or found by a search."""
+    """Lists products, all or found by a search."""
 
     @extend_schema(
         operation_id="medications",
@@ -51,18 +51,18 @@ class MedicationsView(JsonView):
     )
     def get(self, request: Request) -> Response:
         """List products by id, or those that `q` finds (at most 200), best match first."""
-        asked = parsed(MedicationsQuery, request)
-        if asked.q.strip():
-            found = catalog.medications_search(asked.q, limit=MOST_FOUND)
-            part, count = found[asked.offset : asked.offset + asked.limit], len(found)
+        query = parsed(MedicationsQuery, request)
+        if query.q.strip():
+            found = catalog.medications_search(query.q, limit=MOST_FOUND)
+            listed, count = found[query.offset : query.offset + query.limit], len(found)
         else:
             rows = Medication.objects.order_by("id")
-            part, count = cut(rows, asked), rows.count()
-        return page(request, asked, count, [row.model_dump() for row in medication_resources(part)])
+            listed, count = rows_of(rows, query), rows.count()
+        return page(request, query, count, [row.model_dump() for row in medication_resources(listed)])
 
 
 class StoresView(JsonView):
-    """Stores, all or by distance."""
+    """Lists stores, all or by distance."""
 
     @extend_schema(
         operation_id="stores",
@@ -79,12 +79,12 @@ class StoresView(JsonView):
     )
     def get(self, request: Request) -> Response:
         """List active stores by number, or those with a place by their distance in kilometres."""
-        asked = parsed(StoresQuery, request)
+        query = parsed(StoresQuery, request)
         rows = Store.objects.filter(is_active=True)
-        if not asked.near:
-            part, count = cut(rows.order_by("id"), asked), rows.count()
-            return page(request, asked, count, [store_resource(row, None).model_dump() for row in part])
-        origin = point_of(asked.near)
+        if not query.near:
+            listed, count = rows_of(rows.order_by("id"), query), rows.count()
+            return page(request, query, count, [store_resource(row, None).model_dump() for row in listed])
+        origin = point_of(query.near)
         # Only three columns of each store: this is a list for systems, no customer waits for it.
         placed = rows.filter(lat__isnull=False).order_by().values_list("pk", "lat", "lng")
         near = sorted(
@@ -92,14 +92,14 @@ class StoresView(JsonView):
             for pk, lat, lng in placed
             if lat is not None and lng is not None
         )
-        wanted = near[asked.offset : asked.offset + asked.limit]
+        wanted = near[query.offset : query.offset + query.limit]
         by_id = rows.in_bulk([pk for _, pk in wanted])
         listed = [store_resource(by_id[pk], km).model_dump() for km, pk in wanted if pk in by_id]
-        return page(request, asked, len(near), listed)
+        return page(request, query, len(near), listed)
 
 
 class StockView(JsonView):
-    """Stock levels."""
+    """Lists stock levels."""
 
     @extend_schema(
         operation_id="stock",
@@ -113,34 +113,34 @@ class StockView(JsonView):
     )
     def get(self, request: Request) -> Response:
         """List stock levels, of one medication or one store or both where given; none for an unknown one."""
-        asked = parsed(StockQuery, request)
+        query = parsed(StockQuery, request)
         rows = StockLevel.objects.order_by("medication_id", "store_id")
-        if asked.medication is not None:
+        if query.medication is not None:
             try:
-                rows = rows.filter(medication=catalog.medication_get(asked.medication))
+                rows = rows.filter(medication=catalog.medication_get(query.medication))
             except MedicationNotFound:
                 rows = rows.none()
-        if asked.store is not None:
-            rows = rows.filter(store_id=asked.store)
-        part, count = cut(rows, asked), rows.count()
-        return page(request, asked, count, [stock_resource(row).model_dump() for row in part])
+        if query.store is not None:
+            rows = rows.filter(store_id=query.store)
+        listed, count = rows_of(rows, query), rows.count()
+        return page(request, query, count, [stock_resource(row).model_dump() for row in listed])
 
 
-def cut(rows: QuerySet[Any], asked: Page) -> list[Any]:
-    """Return the part of the rows that was asked for."""
-    return list(rows[asked.offset : asked.offset + asked.limit])
+def rows_of(rows: QuerySet[Any], query: Page) -> list[Any]:
+    """Return the rows of one page."""
+    return list(rows[query.offset : query.offset + query.limit])
 
 
-def page(request: Request, asked: Page, count: int, results: list[dict[str, Any]]) -> Response:
+def page(request: Request, query: Page, count: int, results: list[dict[str, Any]]) -> Response:
     """Return a page with links to its neighbours."""
     address = request.build_absolute_uri()
-    following, before = asked.offset + asked.limit, asked.offset - asked.limit
+    following, before = query.offset + query.limit, query.offset - query.limit
     return Response(
         {
             "count": count,
             "next": replace_query_param(address, "offset", following) if following < count else None,
             "previous": None
-            if asked.offset == 0
+            if query.offset == 0
             else replace_query_param(address, "offset", before)
             if before > 0
             else remove_query_param(address, "offset"),

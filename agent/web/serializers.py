@@ -1,4 +1,4 @@
-"""What the HTTP resources take and give, as pydantic models; the OpenAPI schema is drawn from them."""
+"""Pydantic models of the HTTP resources' queries and results; the OpenAPI schema is made from them."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -18,26 +18,26 @@ DEGREES: Final = r"^(-?(90(\.0{1,15})?|[0-8]?[0-9](\.[0-9]{1,15})?), ?-?(180(\.0
 
 
 class FieldError(BaseModel):
-    """What is wrong with one field; "" is the body as a whole."""
+    """Names one field and what is wrong with it; "" is the body as a whole."""
 
     field: str
     message: str
 
 
 class Errors(BaseModel):
-    """Why a request was refused (400)."""
+    """The body of a 400."""
 
     errors: list[FieldError]
 
 
 class Detail(BaseModel):
-    """Why a request was refused (401, 403, 404, 405, 415, 429)."""
+    """The body of a 401, 403, 404, 405, 413, 415 or 429."""
 
     detail: str
 
 
 class Page(BaseModel):
-    """Which part of a list is asked for."""
+    """The query of a list: which part of it."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -52,19 +52,19 @@ def point_of(text: str) -> Point:
 
 
 class MedicationsQuery(Page):
-    """Which medications: all, or those that S1's search finds."""
+    """The query of medications: all, or those that a search finds."""
 
     q: Text = ""
 
 
 class StoresQuery(Page):
-    """Which stores: all by number, or with `near` those with a place, nearest first."""
+    """The query of stores: all by number, or with `near` those with a place, nearest first."""
 
     near: Annotated[str, Field(pattern=DEGREES)] = ""
 
 
 class StockQuery(Page):
-    """Which stock levels."""
+    """The query of stock levels."""
 
     medication: Text | None = None
     store: Annotated[int, Field(ge=0, le=2**31 - 1)] | None = None
@@ -107,7 +107,7 @@ class StoreResource(BaseModel):
 
 
 class StockResource(BaseModel):
-    """What one store has of one product."""
+    """How much one store has of one product."""
 
     store: int
     medication: int
@@ -118,7 +118,7 @@ class StockResource(BaseModel):
 
 
 def paged(name: str, item: type[BaseModel]) -> type[BaseModel]:
-    """Return the model of a page of these."""
+    """Return the model of a page of such items."""
     many: Any = list[item]  # type: ignore[valid-type]
     return create_model(
         name, count=(int, ...), next=(str | None, ...), previous=(str | None, ...), results=(many, ...)
@@ -153,7 +153,7 @@ class ToolList(BaseModel):
 
 
 def outcome_model(tool: Tool) -> type[BaseModel]:
-    """Return the model of whatever the tool may return: its successes and its failure."""
+    """Return the model of all that a tool may return: its successes and its failure."""
     kinds: Any = tool.success[0]
     for kind in (*tool.success[1:], tool.failure):
         kinds = kinds | kind

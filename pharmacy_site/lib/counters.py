@@ -18,16 +18,16 @@ def counters() -> BaseCache:
     return caches.create_connection("default")
 
 
-def minute_admits(name: str, *, limit: int) -> bool:
-    """Count one more use under this name and return whether it is within the limit of a minute.
+def use_admitted(name: str, *, limit: int, seconds: int = 60) -> bool:
+    """Count one more use under this name and return whether it is within the limit of so many seconds from the first use.
 
     When the cache fails, uses are admitted and that is logged: nothing may stop with Redis.
     """
     try:
-        counters().add(name, 0, 60)
+        counters().add(name, 0, seconds)
         return bool(counters().incr(name) <= limit)
     except ValueError:
-        # The minute ended between the two calls.
+        # The time ended between the two calls.
         return True
     except Exception as error:
         # Each cache client has errors of its own.

@@ -121,7 +121,7 @@ def test_without_the_cache_calls_go_through_and_that_is_logged(
         def add(self, *args: Any, **kwargs: Any) -> None:
             raise ConnectionError("redis://:password@cache is gone")
 
-    monkeypatch.setattr("agent.web.authentication.counters", Down)
+    monkeypatch.setattr("pharmacy_site.lib.counters.counters", Down)
     key = key_issue(name="x", scopes=["tools"])
     assert [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)] == [200] * 5
     assert "throttle not counted" in caplog.text and "password" not in caplog.text

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from agent.chat import bell, chat_socket, consumer, hub, process, progress, runner
+from agent.chat import bell, chat_socket, consumer, hub, process, progress, protocol, runner
 from agent.conversation import accept, events, modes, retention, runs
 from agent.inference.base import Step
 from agent.models import Conversation, Event, Run
@@ -113,8 +113,9 @@ def test_a_cancelled_run_has_no_effect_any_more(demo_committed: None) -> None:
         conversation_id=conversation.pk, key=conversation.secret_hash, confirm_id=asked["confirm_id"],
         decision="yes", address=HERE,
     )  # fmt: skip
-    run = runs.run_claim(conversation.pk)
-    assert run
+    claim = runs.run_claim(conversation.pk)
+    assert claim
+    run = claim.run
     run.conversation = Conversation.objects.select_related("patient", "site").get(pk=conversation.pk)
     assert accept.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
     action_run(run, Step("refill.pass_on"), HERE)  # its thread goes on all the same
@@ -132,8 +133,9 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
     yes = {"conversation_id": conversation.pk, "key": conversation.secret_hash, "confirm_id": asked["confirm_id"],
            "decision": "yes", "address": HERE}  # fmt: skip
     confirmations.confirmation_answer(**yes)
-    run = runs.run_claim(conversation.pk)
-    assert run
+    claim = runs.run_claim(conversation.pk)
+    assert claim
+    run = claim.run
     runs.run_fail(run, "internal")
     assert events.events_after(conversation.secret_hash, 0)[-1]["retryable"]
     confirmations.confirmation_answer(**yes)
@@ -144,8 +146,9 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
 def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
     conversation = begun()
     accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
-    run = runs.run_claim(conversation.pk)
-    assert run
+    claim = runs.run_claim(conversation.pk)
+    assert claim
+    run = claim.run
     locked: list[str] = []
     real_lock = events.conversation_locked
     monkeypatch.setattr(
@@ -186,11 +189,11 @@ async def test_the_bell_is_heard_again(monkeypatch: Any) -> None:
     monkeypatch.setattr(bell, "get_channel_layer", InMemoryChannelLayer)
     monkeypatch.setattr(bell, "PULSE_SECONDS", 0.2)
     turned: list[bool] = []
-    ours = bell.Bell(lambda key, message: None, turned.append)
+    ours = bell.Bell(lambda news: None, lambda: turned.append(ours.disconnected))
     tasks = ours.start()
     try:
         await asyncio.sleep(0.1)
-        ours._turn(deaf=True, why="once")
+        ours._set_disconnected(True, why="once")
         await asyncio.sleep(3)  # fifteen pulses, each of them heard
         assert turned == [True, False]
     finally:
@@ -203,15 +206,15 @@ async def test_the_bell_goes_on_after_a_message_that_it_cannot_read(monkeypatch:
     monkeypatch.setattr(bell, "get_channel_layer", lambda: layer)
     heard: list[str] = []
 
-    def hear(key: str, message: dict[str, Any]) -> None:
-        heard.append(message["frames"][0]["type"])
+    def hear(news: Any) -> None:
+        heard.append(news["news"][0]["type"])
 
-    ours = bell.Bell(hear, lambda deaf: None)
+    ours = bell.Bell(hear, lambda: None)
     tasks = ours.start()
     try:
         await asyncio.sleep(0.05)
-        await ours.listen_to("k")
-        for message in ({"frames": []}, {"frames": [{"type": "second"}]}):  # the first is a newer version's
+        await ours.subscribe("k")
+        for message in ({"news": []}, {"news": [{"type": "second"}]}):  # the first is a newer version's
             await layer.group_send(bell.group_of("k"), {"type": "news", "from": "x", "key": "k", **message})
             await asyncio.sleep(0.05)
         assert heard == ["second"]
@@ -230,15 +233,15 @@ async def test_news_reach_other_processes_in_order(monkeypatch: Any, settings: A
     here, there = hub.Hub(), hub.Hub()
     seen: list[str] = []
     socket = Listener(
-        key="k", sent=0, heard_at=time.monotonic(),
-        grown=lambda: seen.append("grown"), tell=lambda frame: seen.append(frame["type"]), leave=seen.append,
+        key="k", sent_seq=0, received_at=time.monotonic(), log_grown=lambda: seen.append("grown"),
+        send_ephemeral=lambda message: seen.append(message["type"]), leave=seen.append,
     )  # fmt: skip
     try:
         await asyncio.sleep(0.05)
         await there.join(socket)
-        here.tell("k", {"type": "message.delta"})
+        here.send("k", {"type": "message.delta"})
         here.ring("k")  # the answer is in the log
-        here.tell("k", {"type": "run.started"})  # the next one begins
+        here.send("k", {"type": "run.started"})  # the next one begins
         await asyncio.sleep(0.2)
         assert seen == ["message.delta", "grown", "run.started"]
     finally:
@@ -253,9 +256,9 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
     keys = [conversation.secret_hash for conversation in conversations]
     house = process.Process.__new__(process.Process)
     house.hub = SimpleNamespace(
-        sockets=lambda: [SimpleNamespace(key=key) for key in keys], ring=lambda key: None, deaf=False
+        sockets=lambda: [SimpleNamespace(key=key) for key in keys], ring=lambda key: None, disconnected=False
     )
-    house._settle_lock = asyncio.Lock()
+    house._mode_lock = asyncio.Lock()
     real = modes.settle
 
     def slowly(pk: Any, *, degraded: bool) -> str:
@@ -264,13 +267,13 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
         return real(pk, degraded=degraded)
 
     monkeypatch.setattr(modes, "settle", slowly)
-    house.hub.deaf = True
-    house._turned(True)
-    first = house._settling
+    house.hub.disconnected = True
+    house._on_change()
+    first = house._publishing
     await asyncio.sleep(0.1)
-    house.hub.deaf = False
-    house._turned(False)
-    await asyncio.gather(first, house._settling)
+    house.hub.disconnected = False
+    house._on_change()
+    await asyncio.gather(first, house._publishing)
     left = await run_db(Conversation.objects.filter(mode="degraded").count)()
     assert left == 0
 
@@ -297,7 +300,9 @@ async def test_nothing_is_heard_of_a_run_behind_its_end(monkeypatch: Any) -> Non
 
     monkeypatch.setattr(chat_socket, "run_urgent", run_db)
     socket, pushed = socket_of(monkeypatch)
-    socket.tell({"type": "message.delta", "run_id": "r", "offset": 5, "text": "an ans"})  # a hole: it is read
+    socket.send_ephemeral(
+        {"type": "message.delta", "run_id": "r", "offset": 5, "text": "an ans"}
+    )  # a hole: it is read
     await asyncio.sleep(0)
     socket._deliver({"type": "message.completed", "role": "assistant", "run_id": "r", "seq": 2})
     gate.set()
@@ -318,10 +323,10 @@ async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch
 
     monkeypatch.setattr(chat_socket, "run_urgent", run_urgent)
     socket, pushed = socket_of(monkeypatch)
-    socket.grown()  # the message: the log is being read while its run begins, calls a tool and ends
+    socket.log_grown()  # the message: the log is being read while its run begins, calls a tool and ends
     for kind in ("run.started", "tool.started", "tool.finished"):
-        socket.tell({"type": kind, "run_id": "r"})
-    socket.tell({"type": "run.started", "run_id": "next"})
+        socket.send_ephemeral({"type": kind, "run_id": "r"})
+    socket.send_ephemeral({"type": "run.started", "run_id": "next"})
     gate.set()
     await asyncio.sleep(0.01)
     assert [(frame["type"], frame.get("run_id")) for frame in pushed] == [
@@ -336,9 +341,9 @@ async def test_what_was_shown_of_a_quick_run_is_heard_before_its_end(monkeypatch
 
 
 def test_who_looks_at_the_progress_does_not_keep_it_from_being_written_down() -> None:
-    here = progress.RunProgress(SimpleNamespace(tell=lambda *a: None), "k", uuid4(), 1)
+    here = progress.RunProgress(SimpleNamespace(send=lambda *a: None), "k", uuid4(), 1)
     here.say("Half an answer")
-    here.progress()  # a second tab says hello
+    here.snapshot()  # a second tab says hello
     assert here.changed
 
 
@@ -356,7 +361,7 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
     async def close(code: int) -> None:
         sent.append(str(code))
 
-    monkeypatch.setitem(consumer._HANDLERS, "hello", half)
+    monkeypatch.setitem(consumer.HANDLERS, protocol.Hello, half)
     socket = consumer.ChatConsumer()
     monkeypatch.setattr(socket, "send", send)
     monkeypatch.setattr(socket, "close", close)
@@ -370,21 +375,21 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
 async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_committed: None) -> None:
     began, ended = asyncio.Event(), []
 
-    async def slow(run: Run, here: progress.RunProgress) -> None:
+    async def slow(claim: runs.Claim, here: progress.RunProgress) -> None:
         if not began.is_set():
             began.set()
             try:
                 await asyncio.sleep(60)
             finally:
                 ended.append("stopped")
-        ended.append(str(run.input_seq))
-        await run_db(runs.run_fail)(run, "internal")
+        ended.append(str(claim.run.input_seq))
+        await run_db(runs.run_fail)(claim.run, "internal")
 
     def send() -> None:
         accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
 
     conversation = await run_db(begun)()
-    ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), slow)
+    ours = runner.Runner(SimpleNamespace(send=lambda *a: None, ring=lambda key: None), slow)
     try:
         await run_db(send)()
         await run_db(send)()
@@ -429,9 +434,10 @@ async def test_the_sweep_survives_a_full_table_of_files(monkeypatch: Any, settin
 
 
 async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed(monkeypatch: Any) -> None:
-    claimed = SimpleNamespace(
+    run = SimpleNamespace(
         pk=uuid4(), conversation_id=uuid4(), attempts=1, conversation=SimpleNamespace(secret_hash="k")
     )
+    claimed = SimpleNamespace(run=run, conversation=run.conversation)
 
     def run_db(function: Any) -> Any:
         async def call(*args: Any) -> Any:
@@ -446,8 +452,8 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
 
     monkeypatch.setattr(runs, "run_claim", lambda conversation_id: claimed)
     monkeypatch.setattr(runner, "run_db", run_db)
-    ours = runner.Runner(SimpleNamespace(tell=lambda *a: None, ring=lambda key: None), long)
-    ours.wake(claimed.conversation_id)
+    ours = runner.Runner(SimpleNamespace(send=lambda *a: None, ring=lambda key: None), long)
+    ours.wake(run.conversation_id)
     await asyncio.sleep(0.1)  # the claim is on its way
     started = time.monotonic()
     await asyncio.wait_for(ours.drain(1), 5)

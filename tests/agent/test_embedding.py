@@ -12,12 +12,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from agent.chat import protocol
-from agent.chat.protocol import BadFrame
+from agent.chat.protocol import BadMessage
 from agent.checks import plain_http_sites
 from agent.conversation import accept, embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
-from agent.turn.context import verified_patient
 from prescriptions.models import Challenge, Notification, Patient
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -199,12 +198,14 @@ def test_a_conversation_goes_on_where_it_began(embedded: tuple[Conversation, str
 
 # -- The door -----------------------------------------------------------------------------------------------
 def enter(**hello: Any) -> embedding.Entrance:
+    message = protocol.parse({"type": "hello", **hello})
+    assert isinstance(message, protocol.Hello)
     return embedding.entrance(
         address=HERE,
         language="he",
-        site=protocol.short(hello, "site"),
-        ticket=protocol.short(hello, "ticket"),
-        secret=protocol.short(hello, "conversation"),
+        site=message.site,
+        ticket=message.ticket,
+        secret=message.conversation,
     )
 
 
@@ -252,13 +253,13 @@ def test_a_hello_with_a_ticket_of_the_way_out_takes_the_conversation_along(
         ({"site": "pub_demo", "ticket": None}, TicketRefused),
         ({"site": "pub_demo", "ticket": "x" * 200}, TicketRefused),
         ({"ticket": "x"}, TicketRefused),
-        ({"ticket": 7}, BadFrame),
-        ({"site": 7, "ticket": "x"}, BadFrame),
-        ({"site": ["pub_demo"], "ticket": {}}, BadFrame),
-        ({"site": "pub_demo", "ticket": "x" * 10_000}, BadFrame),
-        ({"site": "\ud800", "ticket": "x"}, BadFrame),
-        ({"ticket": "\ud800"}, BadFrame),
-        ({"ticket": ""}, BadFrame),
+        ({"ticket": 7}, BadMessage),
+        ({"site": 7, "ticket": "x"}, BadMessage),
+        ({"site": ["pub_demo"], "ticket": {}}, BadMessage),
+        ({"site": "pub_demo", "ticket": "x" * 10_000}, BadMessage),
+        ({"site": "\ud800", "ticket": "x"}, BadMessage),
+        ({"ticket": "\ud800"}, BadMessage),
+        ({"ticket": ""}, BadMessage),
     ],
 )
 def test_a_hello_with_half_an_entrance_is_refused(
@@ -400,6 +401,6 @@ def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Sett
 def test_a_proof_does_not_count_on_another_site(demo: None) -> None:
     conversation = framed()
     conversation.patient, conversation.verified_at = Patient.objects.first(), timezone.now()
-    assert verified_patient(conversation) is None
+    assert conversation.proven_patient is None
     conversation.site = None
-    assert verified_patient(conversation) is not None
+    assert conversation.proven_patient is not None
