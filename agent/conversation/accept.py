@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from django.utils.crypto import salted_hmac
 from agent.conversation import events
 from agent.conversation.handoff import hand_over
 from agent.conversation.identity import identity_begin
+from agent.conversation.records import CodeResult, ConversationChanges, MessagePayload, RunInput
 from agent.conversation.runs import OPEN, run_end
 from agent.models import Conversation, Event, Run
 from pharmacy_site.lib.counters import use_admitted
@@ -59,7 +60,7 @@ class CodeOutcome:
     tries_left: int = 0
     patient: Patient | None = None
 
-    def for_run(self) -> dict[str, Any]:
+    def for_run(self) -> CodeResult:
         """Return what the run reads of it: never who it is, never the code."""
         return {"outcome": self.outcome, "tries_left": self.tries_left}
 
@@ -89,14 +90,14 @@ def message_accept(
         message = masked(cleaned, challenge_open=False)
     # Commit the attempt first, so that a rollback cannot refund it.
     attempt = _code_try(conversation_id, message.code, address) if message.code else None
-    place: dict[str, float | None] = {}
+    place: ConversationChanges = {}
     if not isinstance(location, Unchanged):
         place["latitude"], place["longitude"] = location or (None, None)
     try:
         with transaction.atomic():
             conversation = events.number_take(conversation_id, key, changes=place)
             seq = conversation.seq_head
-            payload = {
+            payload: MessagePayload = {
                 "role": "user",
                 "client_msg_id": str(client_msg_id),
                 "text": message.text,
@@ -113,11 +114,11 @@ def message_accept(
                 payload=payload,
                 patient_id=owner,
             )
+            given: RunInput = {"address": address_key(address)}
+            if attempt:
+                given["code"] = attempt.for_run()
             Run.objects.create(
-                conversation=conversation,
-                client_msg_id=client_msg_id,
-                input_seq=seq,
-                input={"address": address_key(address)} | ({"code": attempt.for_run()} if attempt else {}),
+                conversation=conversation, client_msg_id=client_msg_id, input_seq=seq, input=given
             )
             if attempt:
                 _code_record(conversation, attempt)

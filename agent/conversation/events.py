@@ -12,7 +12,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from agent.answers.render import say
-from agent.conversation.records import NumberedEvent
+from agent.conversation.records import ConversationChanges, MessagePayload, NumberedEvent
 from agent.models import ChatSite, Conversation, Event, Run
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import as_language
@@ -68,7 +68,7 @@ def number_take(
     key: str | None = None,
     *,
     used: bool = True,
-    changes: Mapping[str, Any] | None = None,
+    changes: ConversationChanges | None = None,
 ) -> Conversation:
     """Give a conversation its next event number, `seq_head`, and return its row, locked. Raises ConversationGone.
 
@@ -77,7 +77,7 @@ def number_take(
     time for which an identity holds.
     """
     conversation = conversation_locked(conversation_id, key)
-    fields = {"seq_head": conversation.seq_head + 1} | dict(changes or {})
+    fields: dict[str, Any] = {**(changes or {}), "seq_head": conversation.seq_head + 1}
     if used:
         if not conversation.is_proven:
             # A new `active_at` would revive an identity whose time is over.
@@ -93,23 +93,22 @@ def event_append(
     *,
     conversation_id: UUID,
     type: str,
-    payload: dict[str, Any],
+    payload: Mapping[str, Any],
     run: Run | None = None,
     patient: Patient | None = None,
     used: bool = True,
-    talk: Mapping[str, Any] | None = None,
+    changes: ConversationChanges | None = None,
 ) -> NumberedEvent:
     """Write the next numbered event and return it as clients read it. Call it inside a transaction.
 
-    `patient` is whose identity was proven. `talk` is what an answer changes in its conversation: `state` and
-    `language`. `used` is explained at `number_take`. Raises ConversationGone.
+    `patient` is whose identity was proven; `used` and `changes` are those of `number_take`. Raises ConversationGone.
     """
-    conversation = number_take(conversation_id, used=used, changes=talk)
+    conversation = number_take(conversation_id, used=used, changes=changes)
     event = Event.objects.create(
         conversation=conversation,
         seq=conversation.seq_head,
         type=type,
-        payload=payload,
+        payload=dict(payload),
         run=run,
         patient=patient,
     )
@@ -121,7 +120,7 @@ class Message(NamedTuple):
     """A message of the log: its number, its content, and the patient whose identity was proven."""
 
     seq: int
-    payload: dict[str, Any]
+    payload: MessagePayload
     patient_id: int | None
 
 
@@ -132,7 +131,7 @@ def messages_until(conversation_id: UUID, seq: int, most: int) -> list[Message]:
     return [Message(*row) for row in reversed(found)]
 
 
-def messages_for(messages: Sequence[Message], patient_id: int | None) -> list[dict[str, Any]]:
+def messages_for(messages: Sequence[Message], patient_id: int | None) -> list[MessagePayload]:
     """Return the content of the messages that a model may read while this patient is identified."""
     return [
         message.payload
@@ -181,7 +180,7 @@ def _viewer(conversation: Conversation) -> int | None:
 def redacted(event: NumberedEvent) -> NumberedEvent:
     """Return an event as clients read it, without what was said in it."""
     if event["type"] == "confirm.requested":
-        return {**event, "summary": event["summary"] | {"rows": []}}
+        return {**event, "summary": {**event["summary"], "rows": []}}
     if event["type"] != "message.completed":
         return event
     text = say("veiled" if event["role"] == "assistant" else "veiled_words", as_language(event["lang"]))

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from agent.conversation import events, spending
 from agent.conversation.liveness import dead_forget, dead_names, own_name
-from agent.conversation.records import Progress
+from agent.conversation.records import MessagePayload, Progress
 from agent.inference.base import Usage
 from agent.models import Confirmation, Conversation, Event, Run
 from prescriptions import identity
@@ -49,7 +49,7 @@ class Claim:
             raise Event.DoesNotExist
         return self.messages[-1]
 
-    def earlier(self, patient_id: int | None) -> list[dict[str, Any]]:
+    def earlier(self, patient_id: int | None) -> list[MessagePayload]:
         """Return the messages before it that a model may read while this patient is identified."""
         before = [message for message in self.messages if message.seq < self.run.input_seq]
         return events.messages_for(before, patient_id)

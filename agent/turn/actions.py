@@ -85,8 +85,10 @@ def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
     prescription_id = step.arguments.get("prescription_id")
     if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
         return ActionResult(step)
-    question = confirmations.refill_ask(run, prescription_id)
-    return ActionResult(step, result=question, events=[("confirm.requested", question)] if question else ())
+    request = confirmations.refill_ask(run, prescription_id)
+    if request is None:
+        return ActionResult(step)
+    return ActionResult(step, result=request, events=[("confirm.requested", request)])
 
 
 def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:

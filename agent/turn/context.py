@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -11,6 +10,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent.conversation import events
+from agent.conversation.records import ConversationChanges, MessagePayload
 from agent.conversation.runs import Claim, run_done
 from agent.inference.base import Reply, Session, StepResult, Turn, Usage
 from agent.models import Conversation, Run, ToolCall
@@ -181,7 +181,7 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
     """
     calls, payload = list(_calls(context)), _payload(context, reply)
     state = _state_to_store(context, reply.state, personal=bool(payload.get("personal")))
-    talk = {"state": state, "language": reply.language}
+    changes: ConversationChanges = {"state": state, "language": reply.language}
     owner = context.patient or context.began_as  # the answer that ends a proof is still to the patient
     with transaction.atomic():
         # An event's number locks the conversation's row. That comes first, as everywhere: the other order deadlocks.
@@ -190,7 +190,7 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
                 events.event_append(
                     conversation_id=context.conversation.pk,
                     type=type,
-                    payload=dict(requested),
+                    payload=requested,
                     run=context.run,
                     patient=owner,
                 )
@@ -200,7 +200,7 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
             payload=payload,
             run=context.run,
             patient=owner,
-            talk=talk,
+            changes=changes,
         )
         ToolCall.objects.bulk_create(calls)
         if not run_done(context.run, written["seq"], _worded_by(context, model), context.usage):
@@ -209,9 +209,9 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
     return True
 
 
-def _payload(context: TurnContext, reply: Reply) -> dict[str, Any]:
+def _payload(context: TurnContext, reply: Reply) -> MessagePayload:
     """Return the answer as its event stores it."""
-    payload: dict[str, Any] = {
+    payload: MessagePayload = {
         "role": "assistant",
         "run_id": str(context.run.pk),
         "text": reply.text,
@@ -231,7 +231,7 @@ def _payload(context: TurnContext, reply: Reply) -> dict[str, Any]:
         ],
     }
     if confirm := context.run.input.get("confirm"):
-        payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
+        payload["confirm_id"], payload["decision"] = confirm["id"], confirm["decision"]
     if _is_personal(context):
         payload["personal"] = True
     if reply.phones:

@@ -259,14 +259,14 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
         sockets=lambda: [SimpleNamespace(key=key) for key in keys], ring=lambda key: None, disconnected=False
     )
     house._mode_lock = asyncio.Lock()
-    real = modes.settle
+    real = modes.set_degraded
 
     def slowly(pk: Any, *, degraded: bool) -> str:
         if degraded:
             time.sleep(0.01)
         return real(pk, degraded=degraded)
 
-    monkeypatch.setattr(modes, "settle", slowly)
+    monkeypatch.setattr(modes, "set_degraded", slowly)
     house.hub.disconnected = True
     house._on_change()
     first = house._publishing
@@ -483,6 +483,6 @@ def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
         verified_at=timezone.now() - timedelta(minutes=20),
         active_at=timezone.now() - timedelta(minutes=16),
     )
-    modes.settle(conversation.pk, degraded=True)  # Redis fails while the customer is away
+    modes.set_degraded(conversation.pk, degraded=True)  # Redis fails while the customer is away
     accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     assert Conversation.objects.get(pk=conversation.pk).patient is None

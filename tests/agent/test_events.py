@@ -50,9 +50,9 @@ def test_an_event_holds_what_was_given_and_an_answer_changes_the_conversation(
     assert Event.objects.get().payload == NESTED
     before = events.conversation_get(conversation.pk)
     assert (before.state, before.language, before.seq_head) == ({}, "he", shown["seq"])
-    talk = {"state": NESTED, "language": "en"}
+    changes = {"state": NESTED, "language": "en"}
     answer = events.event_append(
-        conversation_id=conversation.pk, type="message.completed", payload={}, talk=talk
+        conversation_id=conversation.pk, type="message.completed", payload={}, changes=changes
     )
     after = events.conversation_get(conversation.pk)
     assert (after.state, after.language, after.seq_head) == (NESTED, "en", answer["seq"])
