@@ -4,7 +4,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from agent.tools.registry import TOOLS
-from agent.web import api, embed_pages, health, page_files, pages, resources
+from agent.web import api, embed_pages, health, pages, resources
 from agent.web.openapi import SCHEMA_SETTINGS
 
 urlpatterns = [
@@ -12,7 +12,6 @@ urlpatterns = [
     path("demo/inbox/", pages.inbox, name="inbox"),
     path("demo/shop/", embed_pages.demo_shop, name="demo-shop"),
     path("w/v1/loader.js", embed_pages.loader, name="loader"),
-    path("w/v1/<slug:page>.<slug:digest>.<slug:kind>", page_files.page_file, name="page-file"),
     path("w/v1/sites/<slug:public_id>.js", embed_pages.site_script, name="site-script"),
     path("embed/<slug:public_id>/", embed_pages.frame, name="embed"),
     path("embed/<slug:public_id>/ticket/", embed_pages.ticket, name="embed-ticket"),

@@ -4,9 +4,12 @@ import gzip
 import json
 import os
 import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.chat_client import SCRIPTS
@@ -25,7 +28,7 @@ NOTES = (
     "from the click on the button that an embedding website shows, until the field takes text and the line is open.",
     "Baseline, in the same run and browser: a bare page with one field and one list, whose WebSocket says again what it",
     "hears (Starlette). × bare: our median over its median for the same thing (its echo stands for sign, text and answer).",
-    "Files: what the page loads of ours; KB as they are, compressed by gzip, and sent.",
+    "Files: what the page loads of ours, collected as for a deployment; KB as they are, compressed by gzip, and sent.",
 )
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -86,7 +89,11 @@ def measure(own: Databases) -> list[Row]:
     """Return a row per thing that is waited for, and the bytes."""
     from playwright.sync_api import sync_playwright
 
-    env = {**os.environ, "CHAT_MESSAGES_PER_MINUTE": "1000", "CHAT_SOCKETS_PER_MINUTE": "1000"}
+    static = own.folder / f"static_{own.vendor}"
+    limits = {"CHAT_MESSAGES_PER_MINUTE": "1000", "CHAT_SOCKETS_PER_MINUTE": "1000"}
+    env = {**os.environ, **limits, "DEBUG": "0", "STATIC_ROOT": str(static)}
+    collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+    subprocess.run(collect, cwd=ROOT, env=env, check=True)
     with served("serve", "", env) as site, served("uvicorn", "benchmarks.chat_echo:starlette", env) as bare:
         ours = f"http://127.0.0.1:{site.port}/"
         elsewhere = f"http://localhost:{bare.port}"  # to the browser another host name is another website
@@ -95,7 +102,8 @@ def measure(own: Databases) -> list[Row]:
             browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
             bare_page = f"http://127.0.0.1:{bare.port}/"
             rows = _waits(browser, ours, bare_page, own)
-            rows += _opens(browser, ours, bare_page, f"{elsewhere}/shop/?chat={ours}&site={SITE}", own)
+            shop = f"{elsewhere}/shop/?chat={ours}&site={SITE}"
+            rows += _opens(browser, ours, bare_page, shop, own, static)
             browser.close()
     return rows
 
@@ -131,7 +139,7 @@ def _waits(browser: "Browser", ours: str, bare: str, own: Databases) -> list[Row
     ]
 
 
-def _opens(browser: "Browser", ours: str, bare: str, shop: str, own: Databases) -> list[Row]:
+def _opens(browser: "Browser", ours: str, bare: str, shop: str, own: Databases, static: Path) -> list[Row]:
     """Open both pages in turn, each time in a new browser session, then the frame, and count what came."""
     taken: dict[str, list[float]] = {ours: [], bare: []}
     for _ in range(OPENS):
@@ -146,9 +154,9 @@ def _opens(browser: "Browser", ours: str, bare: str, shop: str, own: Databases) 
     rows = [_row(own, "address → usable", taken[ours], taken[bare])]
     clicks = [_frame_opens(browser, shop) for _ in range(OPENS)]
     rows.append(_row(own, "button of a website → usable", [click for click, _ in clicks], taken[bare]))
-    rows.append({"database": own.vendor, "what": "files of the page", **_bytes(files)})
+    rows.append({"database": own.vendor, "what": "files of the page", **_bytes(files, static)})
     # Browsers do not tell how much of another site's files was sent.
-    before = _bytes(clicks[-1][1]) | {"KB sent": None}
+    before = _bytes(clicks[-1][1], static) | {"KB sent": None}
     rows.append({"database": own.vendor, "what": "files of a website before the click", **before})
     return rows
 
@@ -185,9 +193,9 @@ def _page(browser: "Browser", address: str) -> "Iterator[Page]":
     context.close()
 
 
-def _bytes(files: list[list[Any]]) -> Row:
+def _bytes(files: list[list[Any]], static: Path) -> Row:
     """Return how many files of ours these addresses are, and how large."""
-    own = [(data, sent) for address, sent in files if (data := _ours(address))]
+    own = [(data, sent) for address, sent in files if (data := _ours(address, static))]
     return {
         "requests": len(files),
         "KB": sum(len(data) for data, _ in own) / 1024,
@@ -196,17 +204,11 @@ def _bytes(files: list[list[Any]]) -> Row:
     }
 
 
-def _ours(address: str) -> bytes:
-    """Return the file of ours at this address, empty for any other."""
-    from agent.web.page_files import ENTRIES, script_joined, styles_joined
-
+def _ours(address: str, static: Path) -> bytes:
+    """Return the collected file of ours at this address, empty for any other."""
     path = address.split("/", 3)[3].partition("?")[0].replace("w/v1/loader.js", "static/embed/loader.js")
-    if path.startswith("static/") and (ROOT / path).is_file():
-        return (ROOT / path).read_bytes()
-    page, _, rest = path.removeprefix("w/v1/").partition(".")
-    if page not in ENTRIES or not path.startswith("w/v1/"):
-        return b""
-    return (script_joined(ENTRIES[page]) if rest.endswith(".js") else styles_joined()).encode()
+    file = static / path.removeprefix("static/")
+    return file.read_bytes() if path.startswith("static/") and file.is_file() else b""
 
 
 def _row(own: Databases, what: str, ours: list[float], bare: list[float]) -> Row:

@@ -60,7 +60,7 @@ class Oracle(Session):
         language = as_language(stage.turn.lang or self.turn.language)
         sentences = [phrase_for(wanted, language) for wanted in (*stage.turn.must, *stage.closing)]
         text = "\n".join([_OPENING[language], *(f"{line}." for line in sentences)])
-        return Reply(text, language, dict(self.turn.state))
+        return Reply(text, language, self.turn.state)
 
 
 class Nothing(Session):
@@ -68,7 +68,7 @@ class Nothing(Session):
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
         """Return an apology."""
-        return Reply(_SORRY[self.turn.language], self.turn.language, dict(self.turn.state))
+        return Reply(_SORRY[self.turn.language], self.turn.language, self.turn.state)
 
 
 class AlwaysHandoff(Session):
@@ -79,7 +79,7 @@ class AlwaysHandoff(Session):
         if not results:
             return [Step("handoff.open", {"reason": "customer_asked"})]
         text = _HANDED_OFF[self.turn.language].format(number=results[0].result["number"])
-        return Reply(text, self.turn.language, dict(self.turn.state))
+        return Reply(text, self.turn.language, self.turn.state)
 
 
 def oracle() -> Model:

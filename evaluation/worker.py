@@ -15,7 +15,7 @@ from typing import Final
 import django
 
 MODELS: Final = {
-    "offline": "agent.llm.offline.OfflineModel",
+    "offline": "agent.llm.offline.session.OfflineModel",
     "openai": "agent.llm.chosen.configured",
     "oracle": "evaluation.players.oracle",
     "nothing": "evaluation.players.nothing",

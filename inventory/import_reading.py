@@ -1,6 +1,6 @@
-"""Reading a CSV or JSON file, packed or not, row by row, and naming the line of whatever is wrong with it.
+"""Read a CSV or JSON file row by row, packed or not, and report each problem with its line.
 
-Nothing here knows what the columns mean, and nothing is held in memory but one row.
+This module does not know what the columns mean, and holds only one row in memory.
 """
 
 import codecs
@@ -17,7 +17,8 @@ from typing import IO, Final
 from pharmacy_site.lib.importing import ImportRefused, Progress
 
 MOST_PROBLEMS: Final = 20
-_LONGEST_LINE: Final = 1_000_000  # a line longer than this is no row but a bomb
+_LONGEST_LINE: Final = 1_000_000
+"""A longer line is not a row but an attempt to fill the memory."""
 _LONGEST_OBJECT: Final = 200_000
 _JSON_PIECE: Final = 65_536
 _PEEK: Final = 1_024
@@ -27,7 +28,7 @@ _GZIP_MAGIC: Final = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row and the line on which it ends; all values are text."""
+    """One row, with the line on which it ends; all values are text."""
 
     line: int
     values: dict[str, str]
@@ -35,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is wrong on which line; line 0 is the file as a whole."""
+    """A problem and its line; line 0 is the file as a whole."""
 
     line: int
     reason: str
@@ -45,7 +46,7 @@ class Problem:
 
 
 class _Broken(Exception):
-    """Reading cannot go on past this line."""
+    """The file cannot be read beyond this line."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)
@@ -55,7 +56,7 @@ class _Broken(Exception):
 class RowFile:
     """A file of rows; iterating yields a Row, or a Problem for a row that cannot be read.
 
-    After a problem that leaves no next row (a truncated archive, a missing column) iteration ends.
+    Iteration ends after a problem that makes further reading impossible (a truncated archive, a missing column).
     """
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
@@ -100,7 +101,7 @@ class RowFile:
     def _pieces(
         self, content: IO[bytes] | gzip.GzipFile, packed: BufferedReader, limit: int
     ) -> Iterator[str]:
-        """Yield lines, the longer ones in pieces; count them, and how much of the file has been read."""
+        """Yield lines, long ones in pieces; count them, and track how much of the file has been read."""
         size = max(1, self.path.stat().st_size)
         decoder = codecs.getincrementaldecoder("utf-8")()
         at_start = True
@@ -140,32 +141,32 @@ class RowFile:
             raise _Broken(1, f"column given twice: {', '.join(twice)}")
 
     def _json(self, pieces: Iterator[str]) -> Iterator[Row | Problem]:
-        """Read a list of objects, or objects one after another, holding one piece at a time."""
+        """Read a list of objects, or objects one after another, with only one piece in memory."""
         decoder = json.JSONDecoder()
-        held = ""
+        text = ""
         opened = closed = False
         for piece in pieces:
-            held += piece
-            while held := held.lstrip(" \t\r\n,"):
-                if held[0] == "[" and not opened:
-                    opened, held = True, held[1:]
-                elif held[0] == "]" and opened and not closed:
-                    closed, held = True, held[1:]
-                elif held[0] != "{" or closed:
+            text += piece
+            while text := text.lstrip(" \t\r\n,"):
+                if text[0] == "[" and not opened:
+                    opened, text = True, text[1:]
+                elif text[0] == "]" and opened and not closed:
+                    closed, text = True, text[1:]
+                elif text[0] != "{" or closed:
                     raise _Broken(self._line, "an object was expected here")
                 else:
                     try:
-                        value, end = decoder.raw_decode(held)
+                        value, end = decoder.raw_decode(text)
                     except json.JSONDecodeError as error:
-                        # At the end of a line an object may go on in the next one, but a value may not.
-                        if len(held) > _LONGEST_OBJECT or (
-                            held.endswith("\n") and error.pos < len(held.rstrip())
+                        # At the end of a line an object may continue on the next line, but a value may not.
+                        if len(text) > _LONGEST_OBJECT or (
+                            text.endswith("\n") and error.pos < len(text.rstrip())
                         ):
                             raise _Broken(self._line, f"not JSON ({error.msg})") from None
                         break
-                    held = held[end:]
+                    text = text[end:]
                     yield self._object(value)
-        if held or (opened and not closed):
+        if text or (opened and not closed):
             raise _Broken(self._line, "the file ends inside a list or an object")
 
     def _object(self, value: dict[str, object]) -> Row | Problem:
@@ -179,7 +180,7 @@ class RowFile:
 
 @dataclass(slots=True)
 class ImportReport:
-    """How many rows did what, and how many were left out for the given reason."""
+    """How many rows were created, updated, left unchanged, or skipped for the given reason."""
 
     skipped_because: str
     created: int = 0
@@ -193,7 +194,7 @@ class ImportReport:
 
 
 def rows_check(file: RowFile, check: Callable[[Row], Iterator[str]], progress: Progress) -> None:
-    """Read the whole file and refuse it with the first problems found."""
+    """Check every row of the file; raise ImportRefused with the first problems if there are any."""
     problems: list[Problem] = []
     rows = 0
     for found in file:

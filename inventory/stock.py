@@ -1,7 +1,6 @@
-"""Reading stock: one store's level, totals, and the branches that have a product, nearest first.
+"""Read stock: one store's level, totals, and the branches that have a product, nearest first.
 
-Stores without a place (the online store has none) and inactive ones are no branches. Nothing here reads every
-store to find the nearest few.
+The online store and inactive stores are not branches. Nothing here reads every store to find the nearest few.
 """
 
 from collections.abc import Collection, Iterable
@@ -23,26 +22,25 @@ from stores.models import Store
 from stores.selectors import stores_by_id
 
 FEW_STORES: Final = 300
-"""With no more stores than this, looking at each of them is cheaper than looking around the customer."""
+"""For up to this many stores, computing each distance is cheaper than searching around the customer."""
 FIRST_KM: Final = 3.0
 BRANCH: Final = Store.Kind.BRANCH
 _HALF_ROUND_KM: Final = pi * EARTH_RADIUS_KM
-_SPARE_ROWS: Final = (
-    10  # the database's arithmetic may order two stores differently that are millimetres apart
-)
+_SPARE_ROWS: Final = 10
+"""Read in addition, because the database may sort stores that are millimetres apart differently."""
 
 
 @dataclass(frozen=True, slots=True)
 class BranchStock:
-    """What one branch has; `km` is None when nobody said from where, or the branch's place is not on file."""
+    """What one branch has; `km` is None without an origin, or when the branch's position is not on file."""
 
     store: Store
     quantity: int
     km: float | None
     restock_on: date | None
-    """When more is expected: only a date in the future, only of a branch that has none."""
+    """When more is expected: only a future date, only for a branch that has none."""
     updated_at: datetime | None
-    """When the level last changed; None for a branch that never carried the product."""
+    """When the level last changed; None if the branch never carried the product."""
     low: bool
 
 
@@ -52,7 +50,7 @@ def level_at(store: Store, medication: Medication) -> StockLevel | None:
 
 
 def totals(medication_ids: Iterable[int]) -> dict[int, int]:
-    """Return how many packs all active stores together have, for each id asked about; 0 for none."""
+    """Return how many packs all active stores together have of each of these products, 0 for none."""
     ids = list(medication_ids)
     rows = (
         StockLevel.objects.filter(medication_id__in=ids, quantity__gt=0, store__is_active=True)
@@ -70,7 +68,7 @@ def is_low(level: StockLevel) -> bool:
 
 
 def restock_on(level: StockLevel) -> date | None:
-    """Return when more is expected, if there is none now and the date is still in the future."""
+    """Return when more is expected, if there is none now and the date is in the future."""
     expected = level.restock_on
     return expected if expected and level.quantity == 0 and expected > timezone.localdate() else None
 
@@ -84,18 +82,18 @@ def branches(
 ) -> list[BranchStock]:
     """Return the branches that have the product, nearest first, ties by store number.
 
-    Without an origin the order is that of the distance from the reference branch, and no distance is given.
-    With `only_stocked=False` branches that have none come too. At most a few queries and a few times `limit` rows,
-    however many branches there are.
+    Without an origin they are sorted by the distance from the reference branch, and no distance is returned. With
+    `only_stocked=False`, branches that have none are included. A few queries and a few times `limit` rows, however
+    many branches there are.
     """
     start = origin or _reference_point()
-    # Few stores have most products: then those are looked at, found in the index of stock, not among the stores.
+    # Most products are in few stores: then start from the stock levels instead of the stores.
     few = _stocked(medication) if only_stocked else []
     are_few = only_stocked and len(few) <= FEW_STORES
     if are_few and len(few) <= limit:
         near = [level.store_id for level in few]
-        found = [row for row in stores_by_id(near).values() if row.kind == BRANCH and row.is_active]
-        return _described(found, few, origin, start, only_stocked=True)
+        carrying = [row for row in stores_by_id(near).values() if row.kind == BRANCH and row.is_active]
+        return _with_stock(carrying, few, origin, start, only_stocked=True)
     stores = Store.objects.filter(kind=BRANCH, is_active=True)
     levels = StockLevel.objects.filter(medication=medication).order_by()
     if only_stocked:
@@ -105,7 +103,7 @@ def branches(
     among = [level.store_id for level in few] if are_few else None
     near = _nearest(stores, among, start, limit=limit)
     read = few if are_few else levels.filter(store__in=near)
-    return _described(stores_by_id(near).values(), read, origin, start, only_stocked=only_stocked)
+    return _with_stock(stores_by_id(near).values(), read, origin, start, only_stocked=only_stocked)
 
 
 _LEVEL: Final = Columns(StockLevel, "level")
@@ -125,7 +123,7 @@ def _reference_point() -> Point | None:
     return store.point if store else None
 
 
-def _described(
+def _with_stock(
     stores: Iterable[Store],
     levels: Iterable[StockLevel],
     origin: Point | None,
@@ -133,12 +131,14 @@ def _described(
     *,
     only_stocked: bool,
 ) -> list[BranchStock]:
+    """Return the stores with their levels, nearest to `start` first; `km` only with an origin."""
     level_of = {level.store_id: level for level in levels}
-    found = []
+    entries = []
     for store in stores:
         level = level_of.get(store.pk)
         if only_stocked and level is None:
-            continue  # sold out between the two queries
+            # Sold out between the two queries.
+            continue
         km = _km(start, store.lat, store.lng)
         branch = BranchStock(
             store=store,
@@ -148,14 +148,14 @@ def _described(
             updated_at=level.updated_at if level else None,
             low=is_low(level) if level else False,
         )
-        found.append((_order(km, store.pk), branch))
-    return [branch for _, branch in sorted(found, key=lambda entry: entry[0])]
+        entries.append((_order(km, store.pk), branch))
+    return [branch for _, branch in sorted(entries, key=lambda entry: entry[0])]
 
 
 def _nearest(
     stores: QuerySet[Store], among: Collection[int] | None, start: Point | None, *, limit: int
 ) -> list[int]:
-    """Return the ids of the nearest stores, at most `limit`; those in `among`, when they are few."""
+    """Return the ids of the nearest stores, at most `limit`, if given only of those in `among`."""
     if limit <= 0:
         return []
     if start is None:
@@ -167,27 +167,27 @@ def _nearest(
 
 
 def _nearest_around(stores: QuerySet[Store], start: Point, limit: int) -> list[int]:
-    """Look in a box around the start and widen it until the nearest `limit` are certain to be in it."""
+    """Search a box around the start, and widen it until it certainly contains the nearest `limit` stores."""
     km = FIRST_KM
     while True:
         whole = km >= _HALF_ROUND_KM
         box = bounding_box(start, min(km, _HALF_ROUND_KM))
         inside = stores.filter(lat__range=(box.south, box.north), lng__range=(box.west, box.east))
         rows = inside.order_by(_closeness(start).desc(), "pk").values_list("pk", "lat", "lng")
-        found = sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows[: limit + _SPARE_ROWS])
-        # The corners of the box lie farther away than `km`, where nearer stores may be outside of it.
-        if len(found) >= limit and found[limit - 1][0] <= km:
-            return [pk for _, pk in found[:limit]]
+        nearest = sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows[: limit + _SPARE_ROWS])
+        # A store in a corner of the box is farther away than `km`; a nearer one may lie outside the box.
+        if len(nearest) >= limit and nearest[limit - 1][0] <= km:
+            return [pk for _, pk in nearest[:limit]]
         if whole:
-            ids = [pk for _, pk in found]
-            placeless = stores.filter(lat__isnull=True).order_by("pk").values_list("pk", flat=True)
-            return ids + list(placeless[: limit - len(ids)]) if len(ids) < limit else ids[:limit]
-        # Twice the area for each store that is still missing, within reason.
-        km *= min(4.0, max(1.5, (2 * limit / len(found)) ** 0.5)) if found else 4.0
+            ids = [pk for _, pk in nearest]
+            without_position = stores.filter(lat__isnull=True).order_by("pk").values_list("pk", flat=True)
+            return ids + list(without_position[: limit - len(ids)]) if len(ids) < limit else ids[:limit]
+        # Aim at an area with twice as many stores as needed.
+        km *= min(4.0, max(1.5, (2 * limit / len(nearest)) ** 0.5)) if nearest else 4.0
 
 
 def _closeness(start: Point) -> CombinedExpression:
-    """The cosine of the angle between store and start: right on the whole globe, poles and date line too."""
+    """Return the cosine of the angle between store and start, which also works at the poles and the date line."""
     degree = Value(radians(1), output_field=FloatField())
     lat, lng = F("lat") * degree, (F("lng") - Value(start.lng, output_field=FloatField())) * degree
     return Sin(lat) * Value(sin(radians(start.lat)), output_field=FloatField()) + Cos(lat) * Cos(lng) * Value(
@@ -201,5 +201,5 @@ def _km(start: Point | None, lat: float | None, lng: float | None) -> float | No
 
 
 def _order(km: float | None, pk: int) -> tuple[float, int]:
-    """The order of stores: nearest first, those without a place last, ties by number."""
+    """Return the sort key of a store: nearest first, those without a position last, ties by number."""
     return (float("inf") if km is None else km), pk

@@ -1,4 +1,4 @@
-"""`manage.py check --deploy` refuses what is only meant for development."""
+"""System checks of a deployment: `manage.py check --deploy` refuses what is only meant for development."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from django.core.checks import Error, Tags, register
 
 @register(Tags.security, deploy=True)
 def development_defaults(**kwargs: Any) -> list[Error]:
-    """An error for each development default that is still in force."""
+    """Return an error for each development default that is still in force."""
     found = []
     if not settings.SECRET_KEY_IS_SET:
         found.append(
@@ -25,6 +25,10 @@ def development_defaults(**kwargs: Any) -> list[Error]:
     if set(settings.ALLOWED_HOSTS) <= {"localhost", "127.0.0.1", "[::1]"}:
         found.append(
             Error("ALLOWED_HOSTS names no public host.", hint="Set ALLOWED_HOSTS.", id="pharmacy.E005")
+        )
+    if not (settings.STATIC_ROOT / "staticfiles.json").exists():
+        found.append(
+            Error("The static files are not collected.", hint="Run collectstatic.", id="pharmacy.E007")
         )
     if settings.EMAIL_BACKEND.endswith("console.EmailBackend"):
         found.append(Error("Codes go to the console.", hint="Set EMAIL_URL.", id="pharmacy.E006"))

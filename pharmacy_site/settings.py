@@ -15,6 +15,7 @@ from typing import Any
 import dj_database_url
 import dj_email_url
 from csp.constants import NONE, SELF
+from django.templatetags.static import static
 from django.utils.translation import gettext_lazy as _
 from environs import Env
 
@@ -78,7 +79,6 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "csp.middleware.CSPMiddleware",
     "pharmacy_site.middleware.PagePolicy",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -182,7 +182,8 @@ LANGUAGES = [("en", _("English")), ("he", _("Hebrew"))]
 MODELTRANSLATION_DEFAULT_LANGUAGE = "en"
 MODELTRANSLATION_FALLBACK_LANGUAGES = {"default": ("en",), "en": ("en", "he")}
 LOCALE_PATHS = [BASE_DIR / "locale"]
-JQUERY_UI_URL = "/static/vendor/jquery-ui.min.js"  # the language tabs of the admin; no CDN
+# For the language tabs of the admin; no CDN.
+JQUERY_UI_URL = "vendor/jquery-ui.min.js"
 USE_I18N = True
 USE_TZ = True
 TIME_ZONE = env.str("TIME_ZONE", "Asia/Jerusalem", validate=rules.time_zone)
@@ -190,8 +191,15 @@ PHONENUMBER_DEFAULT_REGION = "IL"
 
 # -- Pages --------------------------------------------------------------------------------------------------
 STATIC_URL = "/static/"
-STATIC_ROOT = VAR_DIR / "static"
+# Where `collectstatic` puts the files.
+STATIC_ROOT = Path(env.str("STATIC_ROOT", str(VAR_DIR / "static"), validate=rules.NOT_EMPTY))
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)
 STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "pharmacy_site.static_files.PageFilesStorage"},
+}
+# Files that were not collected are served as well, as during development.
 WHITENOISE_USE_FINDERS = True
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -213,8 +221,10 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": _("Pharmacy staff"),
     "SHOW_LANGUAGES": True,
     "SHOW_HISTORY": True,
-    "STYLES": ["/static/staff/staff.css"],
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/site/favicon.svg"}],
+    "STYLES": [lambda request: static("staff/staff.css")],
+    "SITE_FAVICONS": [
+        {"rel": "icon", "type": "image/svg+xml", "href": lambda request: static("site/favicon.svg")}
+    ],
     "EXTENSIONS": {"modeltranslation": {"flags": {"en": "EN", "he": "HE"}}},
 }
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -291,7 +301,7 @@ CHAT_SOCKETS_OPEN = env.int("CHAT_SOCKETS_OPEN", 50, validate=rules.AT_LEAST_1)
 CHAT_SOCKETS_TOTAL = env.int("CHAT_SOCKETS_TOTAL", 5_000, validate=rules.AT_LEAST_1)
 # For a socket whose client sends nothing, not even a ping.
 CHAT_IDLE_TIMEOUT = env.int("CHAT_IDLE_TIMEOUT", 300, validate=rules.AT_LEAST_1)
-# Frames that may wait for a slow reader.
+# Messages that may wait for a slow reader.
 CHAT_QUEUE = 200
 # Seconds until the run of a dead process is free.
 CHAT_LEASE = 30

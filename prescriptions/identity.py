@@ -1,9 +1,8 @@
-"""One-time codes: asked for with a contact, sent to the contact on file, answered within a few tries.
+"""Verify a customer by a one-time code: requested with a contact, sent to the contact on file, a few attempts to enter.
 
-A known, an unknown and a malformed contact cost the same queries and the same work and get the same answer:
-for the unknown a challenge is made that nothing can answer and a notification that is thrown away at
-delivery. Tries are taken by conditional updates, so that guesses made at the same moment never exceed them.
-Codes are stored as keyed hashes.
+Known, unknown and malformed contacts take the same queries and get the same reply: for an unknown one, a challenge is
+created that no code answers, and a notification that is discarded at sending. Conditional updates count the attempts,
+so that simultaneous guesses cannot exceed them. Codes are stored as keyed hashes.
 """
 
 import hashlib
@@ -58,14 +57,14 @@ _DIGITS: Final = 6
 
 @dataclass(frozen=True)
 class ChallengeStarted:
-    """A code may be on its way; whether it is, nobody but the account's owner learns."""
+    """A code may have been sent; only the owner of the account learns whether it was."""
 
     expires_at: datetime
 
 
 @dataclass(frozen=True)
 class OpenChallenge:
-    """The code that this conversation waits for."""
+    """The open challenge of a conversation."""
 
     expires_at: datetime
     tries_left: int
@@ -73,6 +72,8 @@ class OpenChallenge:
 
 @dataclass(frozen=True)
 class _Counts:
+    """Recent codes by contact, address and account, and guesses at the account's codes."""
+
     contact_hour: int
     contact_day: int
     address_hour: int
@@ -81,7 +82,7 @@ class _Counts:
 
     @property
     def is_limited(self) -> bool:
-        """What the asker may be told: it depends on what was typed and where from, never on the account."""
+        """Whether to refuse openly: depends on the typed contact and the address only, never on the account."""
         return (
             self.contact_hour >= settings.IDENTITY_CODES_PER_CONTACT_HOUR
             or self.contact_day >= settings.IDENTITY_CODES_PER_DAY
@@ -90,7 +91,7 @@ class _Counts:
 
     @property
     def is_account_exhausted(self) -> bool:
-        """What the asker may not be told: two contacts could otherwise be shown to belong to one account."""
+        """Whether to send nothing, silently: a refusal would reveal that two contacts belong to one account."""
         return (
             self.account_day >= settings.IDENTITY_CODES_PER_DAY
             or self.account_guesses + settings.IDENTITY_CODE_TRIES > settings.IDENTITY_GUESSES_PER_DAY
@@ -100,15 +101,15 @@ class _Counts:
 def challenge_start(
     *, conversation_id: UUID, identifier: str, address: str, run_key: str, language: str
 ) -> ChallengeStarted:
-    """Send a code to the contact on file of whoever this identifier belongs to, if it belongs to anybody.
+    """Send a code to the contact on file of the patient with this identifier, if there is one.
 
-    Repeating a `run_key` sends nothing new. A new challenge supersedes the conversation's older ones.
-    IdentityLimited when too many were asked for; call it outside a transaction of your own, or the audit
-    line is lost with it.
+    Repeating a `run_key` sends nothing new. A new challenge supersedes the conversation's older ones. IdentityLimited
+    when too many were requested; call it outside a transaction of your own, or that error rolls the audit line back.
     """
     contact = contact_parse(identifier)
     with transaction.atomic():
-        audit_lock()  # one start at a time: counting and then inserting is no race
+        # One start at a time, so that counting and then inserting cannot race.
+        audit_lock()
         now = timezone.now()
         repeated = Challenge.objects.filter(run_key=run_key).first()
         if repeated is not None:
@@ -184,9 +185,8 @@ def challenge_question(conversation_id: UUID) -> Question[OpenChallenge | None]:
 def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patient:
     """Return the patient whom this code proves, or raise CodeWrong, CodeExpired or CodeLocked.
 
-    The outcome is committed before it is told (hence no transaction of the caller's around it): a wrong try
-    that a later rollback gave back would be a free guess. `address` is where the answer came from; its hash
-    is recorded.
+    The outcome is committed first, hence not inside a transaction of the caller: a rollback after a wrong attempt would
+    refund it. `address` is where the code was entered; its hash is recorded.
     """
     with transaction.atomic(durable=True):
         result = _answer(conversation_id, code, _key("address", address))
@@ -196,15 +196,15 @@ def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patie
 
 
 def failed_verifications(conversation_id: UUID) -> int:
-    """Return how many codes of this conversation were lost to wrong tries; at three a person takes over."""
+    """Return how many codes of this conversation failed by wrong attempts; after three a person takes over."""
     return Challenge.objects.filter(conversation_id=conversation_id, state=Challenge.State.FAILED).count()
 
 
 def identifier_accept(*, conversation_id: UUID, identifier: str, address: str) -> Patient:
-    """Return the patient with this contact, where the installation takes an identifier for proof.
+    """Return the patient with this contact, if the installation accepts an identifier as proof, else raise.
 
-    For a counter terminal inside the pharmacy (S0's literal flow). PatientNotFound; IdentityPolicyRefused
-    elsewhere.
+    For a terminal inside the pharmacy (S0's literal flow). IdentityPolicyRefused under any other policy, PatientNotFound
+    for an unknown contact.
     """
     if settings.CHAT_IDENTITY != "identifier":
         raise IdentityPolicyRefused
@@ -225,7 +225,9 @@ def identifier_accept(*, conversation_id: UUID, identifier: str, address: str) -
 def _answer(
     conversation_id: UUID, code: str, address_key: str
 ) -> Patient | CodeWrong | CodeExpired | CodeLocked:
-    audit_lock()  # before the challenge's row, as `challenge_start` does: the other order could deadlock
+    """Count the attempt, record it, and return the patient or the error to raise after the commit."""
+    # Before the challenge's row, as in `challenge_start`: the other order could deadlock.
+    audit_lock()
     now = timezone.now()
     challenge = (
         Challenge.objects.filter(conversation_id=conversation_id)
@@ -239,11 +241,11 @@ def _answer(
     if challenge is None:
         return CodeExpired()
     same = Challenge.objects.filter(pk=challenge.pk)
-    taken = same.filter(state=Challenge.State.OPEN, tries_left__gt=0, expires_at__gt=now).update(
+    attempt_counted = same.filter(state=Challenge.State.OPEN, tries_left__gt=0, expires_at__gt=now).update(
         tries_left=F("tries_left") - 1
     )
     right = hmac.compare_digest(challenge.code_hash, _code_hash(challenge.run_key, _digits(code)))
-    if not taken:
+    if not attempt_counted:
         challenge.refresh_from_db(fields=["state"])
         locked = challenge.state == Challenge.State.FAILED
         what, result = "identity_refused", CodeLocked() if locked else CodeExpired(challenge.expires_at)
@@ -271,7 +273,7 @@ def _answer(
 
 
 def _warn_owner(challenge: Challenge, now: datetime) -> None:
-    """Tell the owner, once a day, that somebody failed to answer for the account."""
+    """Notify the owner, at most once a day, that somebody entered wrong codes for the account."""
     patient = challenge.patient
     notification_enqueue(
         key=f"identity_warning:{challenge.subject_key}:{timezone.localdate(now)}",
@@ -287,7 +289,7 @@ def _open(conversation_id: UUID) -> QuerySet[Challenge]:
 
 
 def _counts(subject_key: str, contact_key: str, address_key: str, now: datetime) -> _Counts:
-    """Count what was asked for and guessed, in as many queries whoever asks."""
+    """Count recent codes and guesses, with the same number of queries for every contact."""
     day = Q(created_at__gt=now - _DAY)
     hour = Q(created_at__gt=now - _HOUR)
     contact = Challenge.objects.filter(day, contact_key=contact_key)
@@ -304,15 +306,16 @@ def _counts(subject_key: str, contact_key: str, address_key: str, now: datetime)
 
 
 def _digits(code: str) -> str:
-    """Return the digits of a typed code in ASCII, whatever script and separators it came in."""
+    """Return the digits of a typed code in ASCII, whatever its script and separators."""
     return "".join(str(unicodedata.digit(char)) for char in code if unicodedata.category(char) == "Nd")
 
 
 def _code_hash(run_key: str, code: str) -> str:
-    """Seal a code with the site's key and its challenge: a stolen table cannot be searched for six digits."""
+    """Hash a code with the site's key and its challenge, so that a stolen table cannot be searched for six digits."""
     return _key("code", f"{run_key}:{code}")
 
 
 def _key(purpose: str, value: str) -> str:
+    """Return a keyed hash of a value, different for each purpose."""
     secret = hashlib.sha256(f"prescriptions.identity.{purpose}:{settings.SECRET_KEY}".encode()).digest()
     return hmac.new(secret, value.encode(), hashlib.sha256).hexdigest()

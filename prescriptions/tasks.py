@@ -2,7 +2,7 @@
 
 from celery import shared_task
 
-from prescriptions.notifications import notifications_drain
+from prescriptions.outbox import notifications_drain
 
 
 @shared_task  # type: ignore[untyped-decorator]

@@ -1,8 +1,8 @@
-"""Importing localities from a JSON list or a CSV file, packed with gzip or not.
+"""Import localities from a JSON list or a CSV file, packed with gzip or not.
 
 A record is a town: `id`, `name` (Hebrew), `nameEn`, `lat`, `lon`; CSV files have these columns, and both may have `country`
-and `aliases` (in CSV parted by "|"). A broken file changes nothing and says which record and why; the same file twice
-changes nothing the second time.
+and `aliases` (in CSV separated by "|"). A broken file changes nothing and is refused with its records and reasons;
+importing the same file again changes nothing.
 """
 
 import csv
@@ -24,20 +24,20 @@ from stores.geo import Point, distance_km
 from stores.models import FOLDED_LENGTH, NAME_LENGTH, Locality, LocalityName, folded_names
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""Of the unpacked file: many times all the towns of the world, and no room for a packed bomb."""
+"""The limit of the unpacked file: many times all the towns of the world, too little for an archive bomb."""
 MOST_PROBLEMS: Final = 10
 SAME_TOWN_KM: Final = 10
-"""Two records of one name nearer than this are one town."""
+"""Two records with one name that are nearer than this are the same town."""
 
 
 @dataclass(slots=True)
 class ImportReport:
-    """What an import did."""
+    """The number of towns that an import created, changed, merged or left unchanged."""
 
     created: int = 0
     changed: int = 0
     merged: int = 0
-    """Towns that were there under another slug (from the fixture) and only learned names."""
+    """Towns that existed under another slug (from the fixture) and only got more names."""
     unchanged: int = 0
 
     def __str__(self) -> str:
@@ -46,6 +46,8 @@ class ImportReport:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    """One town of the file, checked and cleaned."""
+
     slug: str
     name_en: str
     name_he: str
@@ -56,7 +58,7 @@ class _Record:
 
 
 def localities_import(path: Path, *, dry_run: bool = False, progress: Progress = quiet) -> ImportReport:
-    """Import the file and return what was done; ImportRefused when anything in it is wrong."""
+    """Import the file and return a report; ImportRefused when anything in it is wrong."""
     progress("reading", 0.0)
     records = _records(_read(path))
     progress("reading", 1.0)
@@ -68,6 +70,7 @@ def localities_import(path: Path, *, dry_run: bool = False, progress: Progress =
 
 
 def _store(records: list[_Record], progress: Progress) -> ImportReport:
+    """Create, change or merge the towns and add their names."""
     report = ImportReport()
     by_slug = {locality.slug: locality for locality in Locality.objects.all()}
     by_name: dict[str, list[Locality]] = {}
@@ -97,13 +100,14 @@ def _store(records: list[_Record], progress: Progress) -> ImportReport:
     slugs = dict(Locality.objects.values_list("slug", "pk"))
     for record in created:
         names += _names(Locality(pk=slugs[record.slug]), record)
-    fresh = [name for name in names if (name.locality_id, name.folded) not in known]
-    LocalityName.objects.bulk_create(fresh, batch_size=500, ignore_conflicts=True)
+    new_names = [name for name in names if (name.locality_id, name.folded) not in known]
+    LocalityName.objects.bulk_create(new_names, batch_size=500, ignore_conflicts=True)
     progress("comparing", 1.0)
     return report
 
 
 def _same_town(record: _Record, by_name: dict[str, list[Locality]]) -> Locality | None:
+    """Return the near town with one of the record's names that no import created, or None."""
     here = Point(record.lat, record.lng)
     for folded in folded_names(record.name_he, record.name_en):
         for town in by_name.get(folded, []):
@@ -115,8 +119,8 @@ def _same_town(record: _Record, by_name: dict[str, list[Locality]]) -> Locality 
 
 
 def _differs(town: Locality, record: _Record) -> bool:
-    mine = (town.name_en, town.name_he or "", town.country, town.lat, town.lng)
-    return mine != (record.name_en, record.name_he, record.country, record.lat, record.lng)
+    stored = (town.name_en, town.name_he or "", town.country, town.lat, town.lng)
+    return stored != (record.name_en, record.name_he, record.country, record.lat, record.lng)
 
 
 def _update(town: Locality, record: _Record) -> None:
@@ -149,7 +153,7 @@ def _names(town: Locality, record: _Record) -> list[LocalityName]:
 
 
 def _read(path: Path) -> Iterator[tuple[str, Any]]:
-    """Yield records with the words by which a problem names them."""
+    """Yield each record with the place by which a problem names it."""
     try:
         raw = path.read_bytes()
         if raw[:2] == b"\x1f\x8b":
@@ -241,7 +245,7 @@ def _record(row: Any) -> _Record:
         raise ValueError("an alias is too long")
     return _Record(
         slug=f"import-{country.lower()}-{number.lower()}",
-        # Registers shout; names that only exist in one script are better than none in the other.
+        # Registers write capitals. A name that exists in one language only is used for both.
         name_en=(capwords(name_en) if name_en.isupper() else name_en) or name_he,
         name_he=name_he,
         country=country,
@@ -271,6 +275,7 @@ def _degrees(row: dict[str, Any], column: str, most: int) -> float:
         degrees = None
     if degrees is None:
         raise ValueError(f"{column} is missing or no number")
-    if not -most <= degrees <= most:  # also false for "nan"
+    # Not `abs(degrees) > most`, which is false for "nan".
+    if not -most <= degrees <= most:
         raise ValueError(f"{column} is not between -{most} and {most}")
     return degrees

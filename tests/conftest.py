@@ -16,7 +16,8 @@ from snapshots import snapshots
 def pytest_configure(config: pytest.Config) -> None:
     settings.NOTIFICATIONS_INLINE = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    # What somebody collected here for a site may be older than the sources.
+    settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     _take_own_redis()
 
 

@@ -1,6 +1,6 @@
 """The open sockets of this process, and how they learn what happens in their conversation.
 
-A socket is told that the log has grown and reads it; ephemeral messages (progress, pieces of an answer) are handed to it.
+When the log has grown, sockets read it; ephemeral messages (progress, pieces of an answer) are handed to them.
 News of other processes comes over the channel layer. Besides, the heads of all open logs are read every few seconds, every
 second while the channel layer is out of reach, so that no event depends on it.
 """

@@ -6,7 +6,8 @@ from typing import Any, Final
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
-from pharmacy_site.lib.bilingual import labels
+from agent.evidence import OpeningFacts, StoreLabel
+from pharmacy_site.lib.bilingual import both, labels
 from stores.geo import Point, distance_km
 from stores.models import Store
 from stores.selectors import OpeningState, hours_of_week, opening_state
@@ -20,12 +21,19 @@ def branches_all() -> list[Store]:
     return list(Store.objects.filter(is_active=True, kind=Store.Kind.BRANCH).order_by("pk")[:MOST_BRANCHES])
 
 
-def store_facts(store: Store) -> dict[str, Any]:
+def store_facts(store: Store) -> StoreLabel:
     """Return what every mention of a store says: its number, name, kind and phone."""
-    return {"store_id": store.pk, **labels(store), "kind": store.kind, "phone": store.phone_shown}
+    english, hebrew = both(store, "name")
+    return {
+        "store_id": store.pk,
+        "label_en": english,
+        "label_he": hebrew,
+        "kind": store.kind,
+        "phone": store.phone_shown,
+    }
 
 
-def opening_facts(state: OpeningState) -> dict[str, Any]:
+def opening_facts(state: OpeningState) -> OpeningFacts:
     """Return whether a store is open, until when, and its hours of today."""
     return {
         "open_now": state.is_open,

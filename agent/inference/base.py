@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from agent.evidence import Evidence
+from agent.state import ConversationState
 from pharmacy_site.lib.text import Language
 from stores.geo import Point
 
@@ -30,7 +32,7 @@ class StepResult:
     ok: bool = False
     result: Mapping[str, Any] = field(default_factory=dict)
     code: str = ""
-    evidence: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass
@@ -63,7 +65,7 @@ class Turn:
 
     text: str
     language: Language
-    state: Mapping[str, Any]
+    state: ConversationState
     now: datetime
     refused: str = ""
     identifier: str | None = None
@@ -93,8 +95,9 @@ class Reply:
 
     text: str
     language: Language
-    state: Mapping[str, Any]
-    cards: Sequence[Mapping[str, Any]] = ()
+    state: ConversationState
+    cards: Sequence[Mapping[str, object]] = ()
+    """See `agent.answers.cards`."""
     suggestions: Sequence[str] = ()
     quoted: Sequence[str] = ()
     fixed: bool = False

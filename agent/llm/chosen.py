@@ -13,7 +13,7 @@ from agent.inference.base import Model
 from agent.inference.openai import ChatCompletions, Server
 from agent.llm.dialogue import LanguageModel
 from agent.llm.fallback import FirstAvailable
-from agent.llm.offline import OfflineModel
+from agent.llm.offline.session import OfflineModel
 from pharmacy_site.lib.breaker import Breaker
 
 _FAILURES, _LEFT_ALONE = 5, 30.0

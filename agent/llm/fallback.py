@@ -23,8 +23,10 @@ from agent.inference.base import (
 from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
-from agent.llm.offline import OfflineModel, OfflineSession, Understood, understand
 from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
+from agent.llm.offline.session import OfflineModel, OfflineSession
+from agent.llm.offline.understand import Understood, understand
+from agent.state import ConversationState
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language
 
@@ -65,7 +67,7 @@ class FallbackSession(Session):
     def __init__(self, turn: Turn, understood: Understood, first: LanguageModel) -> None:
         super().__init__(turn)
         self._understood = understood
-        self._first = first.open(turn, understood.view.language, self.usage)
+        self._first = first.open(turn, understood.renderer.language, self.usage)
         self._due = obligations.due(understood)
         self._results: list[StepResult] = []
         self._state = FallbackState()
@@ -73,7 +75,7 @@ class FallbackSession(Session):
     @property
     def language(self) -> Language:
         """The language of the answer."""
-        return self._understood.view.language
+        return self._understood.renderer.language
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the next steps, or the answer, of whichever model can give one."""
@@ -140,7 +142,7 @@ class FallbackSession(Session):
         answered = await offline.next(results, speech)
         if not isinstance(answered, Reply) or not self._state.is_announced:
             return answered
-        state = {**answered.state, "basic": True}
+        state: ConversationState = {**answered.state, "basic": True}
         if self.turn.state.get("basic"):
             return replace(answered, state=state)
         text = f"{say('basic_mode', answered.language)}\n\n{answered.text}"

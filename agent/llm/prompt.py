@@ -84,11 +84,9 @@ def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
         "now": f"{turn.now:%A %Y-%m-%d %H:%M}",
         "answer_language": _LANGUAGES[language],
         "customer_identified": bool(turn.identifier),
-        "medicines_talked_about": [
-            {key: one[key] for key in ("id", "en", "he") if key in one} for one in state.get("focus", ())
-        ],
+        "medicines_talked_about": [_picked(one, "id", "en", "he") for one in state.get("focus", ())],
         "products_listed_last": [
-            {"position": place, **{key: one[key] for key in ("id", "en", "he", "strength") if key in one}}
+            {"position": place, **_picked(one, "id", "en", "he", "strength")}
             for place, one in enumerate(state.get("shown", ()), 1)
         ],
         "place": (state.get("place") or {}).get("en"),
@@ -99,6 +97,10 @@ def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
     if turn.identity_elsewhere:
         known["prescriptions"] = "only in our own window; identify_customer shows the way"
     return json.dumps(hidden.hide_known(known), ensure_ascii=False)
+
+
+def _picked(one: Mapping[str, object], *keys: str) -> dict[str, object]:
+    return {key: one[key] for key in keys if key in one}
 
 
 def _summary(payload: Mapping[str, Any]) -> str:

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from agent.answers.render import MASK
+from agent.evidence import Evidence
 from agent.models import ApiKey
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
@@ -89,7 +90,7 @@ class Answer:
     """A success: the contract's result and what else an answer may use."""
 
     result: Result
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class Refusal:
 
     message: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
-    evidence: dict[str, Any] = field(default_factory=dict)
+    evidence: Evidence = field(default_factory=Evidence)
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ class ToolOutcome:
     ok: bool
     result: dict[str, Any]
     code: str | None
-    evidence: dict[str, Any]
+    evidence: Evidence
     duration_ms: int
     arguments_redacted: dict[str, Any]
 
@@ -175,7 +176,7 @@ class PrescriptionMissing(PharmacyError):
 class CityNotServed(PharmacyError):
     """No store is in the place that was named."""
 
-    def __init__(self, city: str, evidence: dict[str, Any]) -> None:
+    def __init__(self, city: str, evidence: Evidence) -> None:
         super().__init__("no store in that place")
         self.city = city
         self.evidence = evidence

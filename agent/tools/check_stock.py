@@ -10,18 +10,19 @@ Of MED_NOT_FOUND: `candidates` when several are meant, `near` when none is (chat
 """
 
 from dataclasses import replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from django.utils import timezone
 
 from agent.answers.tool_sentences import say
+from agent.evidence import Evidence, StockFacts
 from agent.tools.base import Answer, Arguments, CityNotServed, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import controlled, ingredient_display, medication_facts, stores_facts
 from agent.tools.lookup import medication_loose, refuse_loose
 from inventory.models import Medication, StockLevel
 from inventory.stock import BranchStock, branches, is_low, level_at, restock_on
-from pharmacy_site.lib.bilingual import labels, named
+from pharmacy_site.lib.bilingual import both, labels, named
 from pharmacy_site.lib.errors import PharmacyError
 from stores.geo import Point, distance_km
 from stores.models import Store
@@ -94,7 +95,7 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
     place = _place(asked, context)
     if isinstance(place, UnservedPlace):
         raise CityNotServed(place.name, _unserved(place, medication, context))
-    evidence: dict[str, Any] = {
+    evidence: Evidence = {
         "medication": medication_facts(medication),
         "matched_by": matched_by,
         "controlled": controlled(medication),
@@ -104,7 +105,7 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
     if isinstance(place, CityPlace) and len(place.stores) > 1:
         found = _in_city(place, medication, context.origin, show_all)
         evidence["place"] = "city"
-        evidence |= labels(place.locality, key="city")
+        evidence["city_en"], evidence["city_he"] = both(place.locality, "name")
         if not any(branch.quantity for branch in found):
             others = branches(medication, origin=place.locality.point, limit=MOST_ELSEWHERE)
             evidence["elsewhere"] = _branch_facts(others, context)
@@ -199,7 +200,7 @@ def _success(
     )
 
 
-def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[str, Any]]:
+def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[StockFacts]:
     facts = stores_facts([branch.store for branch in found], context)
     return [
         {
@@ -216,8 +217,8 @@ def _branch_facts(found: list[BranchStock], context: ToolContext) -> list[dict[s
     ]
 
 
-def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> dict[str, Any]:
-    evidence: dict[str, Any] = {
+def _unserved(place: UnservedPlace, medication: Medication, context: ToolContext) -> Evidence:
+    evidence: Evidence = {
         "medication": medication_facts(medication),
         "nearest": None,
         "nearest_stocked": None,

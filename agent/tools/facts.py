@@ -1,27 +1,21 @@
 """Facts about medications, leaflets and stores as JSON, in both languages: the evidence beside a contract's fields.
 
-Shapes, used by every tool (its own file says which keys it gives):
-
-- medication: `{id, label_en, label_he, generic_en, generic_he, form, release, strength, pack_size, pack_unit, price,
-  rx, schedule, controlled, substitution, prior_authorization, category_en, category_he}`
-- leaflet: `{kind: {en, he, source_en, source_he, updated_on}}`
-- candidate: `{id, label_en, label_he, form, release, strength}`
-- store: `{store_id, label_en, label_he, kind, phone, lat, lng}`; in the chat also `open_now, opens_at, closes_at, hours_today,
-  note_en, note_he`
+Their shapes are in `agent/inference/evidence.py`; each tool's own file says which of them it gives.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from agent.conversation.stores import opening_facts, store_facts
+from agent.evidence import CandidateFacts, LeafletSection, OpeningFacts, ProductFacts, StoreFacts
 from agent.tools.base import ToolContext
 from inventory import catalog
 from inventory.models import Medication, MedicationIngredient
-from pharmacy_site.lib.bilingual import both, labels, named
+from pharmacy_site.lib.bilingual import both, named
 from pharmacy_site.lib.text import Language, compact
 from stores.models import Store
 from stores.selectors import exceptions_ahead, opening_state
@@ -61,13 +55,17 @@ def ingredients_with_strength(medication: Medication) -> str:
     )
 
 
-def medication_facts(medication: Medication) -> dict[str, Any]:
+def medication_facts(medication: Medication) -> ProductFacts:
     """Return what is on file about a product."""
-    category = medication.category
+    name_en, name_he = both(medication, "name")
+    generic_en, generic_he = both(medication, "generic_name")
+    category_en, category_he = both(medication.category, "name") if medication.category else (None, None)
     return {
         "id": medication.pk,
-        **labels(medication),
-        **labels(medication, "generic_name", key="generic"),
+        "label_en": name_en,
+        "label_he": name_he,
+        "generic_en": generic_en,
+        "generic_he": generic_he,
         "form": medication.form,
         "release": medication.release,
         "strength": medication.strength,
@@ -79,29 +77,34 @@ def medication_facts(medication: Medication) -> dict[str, Any]:
         "controlled": controlled(medication),
         "substitution": medication.substitution,
         "prior_authorization": medication.prior_authorization,
-        **(labels(category, key="category") if category else dict.fromkeys(("category_en", "category_he"))),
+        "category_en": category_en,
+        "category_he": category_he,
     }
 
 
-def leaflet_facts(medication: Medication) -> dict[str, dict[str, Any]]:
+def leaflet_facts(medication: Medication) -> dict[str, LeafletSection]:
     """Return the leaflet on file by kind of section."""
     prefetch_related_objects([medication], "leaflet")
-    return {
-        section.kind: {
-            **dict(zip(("en", "he"), both(section, "text"), strict=True)),
-            **labels(section, "source", key="source"),
+    leaflet: dict[str, LeafletSection] = {}
+    for section in medication.leaflet.all():
+        (text_en, text_he), (source_en, source_he) = both(section, "text"), both(section, "source")
+        leaflet[section.kind] = {
+            "en": text_en,
+            "he": text_he,
+            "source_en": source_en,
+            "source_he": source_he,
             "updated_on": section.updated_on.isoformat() if section.updated_on else None,
         }
-        for section in medication.leaflet.all()
-    }
+    return leaflet
 
 
-def candidate_facts(medications: Iterable[Medication]) -> list[dict[str, Any]]:
+def candidate_facts(medications: Iterable[Medication]) -> list[CandidateFacts]:
     """Return what tells products apart when a customer has to choose."""
     return [
         {
             "id": medication.pk,
-            **labels(medication),
+            "label_en": both(medication, "name")[0],
+            "label_he": both(medication, "name")[1],
             "form": medication.form,
             "release": medication.release,
             "strength": medication.strength,
@@ -110,25 +113,26 @@ def candidate_facts(medications: Iterable[Medication]) -> list[dict[str, Any]]:
     ]
 
 
-def near_misses(query: str, context: ToolContext) -> list[dict[str, Any]]:
+def near_misses(query: str, context: ToolContext) -> list[CandidateFacts]:
     """Return products whose names are a typo away, for "did you mean"; only the chat asks that."""
     if context.channel != "chat" or not compact(query):
         return []
     return candidate_facts(catalog.medications_suggest(query))
 
 
-def stores_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, dict[str, Any]]:
+def stores_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, StoreFacts]:
     """Return the facts of each store by id; opening hours only for the chat, in two queries for all of them."""
-    facts = {store.pk: {**store_facts(store), "lat": store.lat, "lng": store.lng} for store in stores}
-    if context.channel == "chat":
-        now = timezone.now()
+    is_chat, now = context.channel == "chat", timezone.now()
+    if is_chat:
         prefetch_related_objects(list(stores), "hours", "exceptions")
-        for store in stores:
-            facts[store.pk] |= _hours(store, now)
+    facts: dict[int, StoreFacts] = {}
+    for store in stores:
+        hours: OpeningFacts = _hours(store, now) if is_chat else {}
+        facts[store.pk] = {**store_facts(store), "lat": store.lat, "lng": store.lng, **hours}
     return facts
 
 
-def _hours(store: Store, now: datetime) -> dict[str, Any]:
+def _hours(store: Store, now: datetime) -> OpeningFacts:
     state = opening_state(store, now)
     special = exceptions_ahead(store, timezone.localdate(now), days=1)
     note = next((both(row, "note") for row in special if row.note), ("", ""))

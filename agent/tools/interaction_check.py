@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, cast
 from pydantic import Field
 
 from agent.answers.tool_sentences import say
+from agent.evidence import Labels, PairFacts, UnassessedFacts
 from agent.tools.base import Answer, Arguments, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from inventory import catalog
@@ -150,11 +151,12 @@ def _names(unassessed: Sequence[tuple[Medication, Ingredient | None]], language:
     return list(dict.fromkeys(names))
 
 
-def _labels(row: Medication | Ingredient) -> dict[str, str]:
-    return dict(zip(("en", "he"), both(row, "name"), strict=True))
+def _labels(row: Medication | Ingredient) -> Labels:
+    english, hebrew = both(row, "name")
+    return {"en": english, "he": hebrew}
 
 
-def _pair_facts(pair: Pair) -> dict[str, Any]:
+def _pair_facts(pair: Pair) -> PairFacts:
     return {
         "a": pair.a.pk,
         "b": pair.b.pk,
@@ -164,7 +166,7 @@ def _pair_facts(pair: Pair) -> dict[str, Any]:
     }
 
 
-def _unassessed_facts(unassessed: Sequence[tuple[Medication, Ingredient | None]]) -> list[dict[str, Any]]:
+def _unassessed_facts(unassessed: Sequence[tuple[Medication, Ingredient | None]]) -> list[UnassessedFacts]:
     return [
         {"medication": medication.pk, **(_labels(ingredient) if ingredient else _labels(medication))}
         for medication, ingredient in unassessed

@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from agent.evidence import Evidence
 from agent.tools.base import Refusal, ToolContext
 from agent.tools.facts import SHORTEST_PART, candidate_facts, near_misses
 from inventory import catalog
@@ -36,7 +37,7 @@ def refuse_loose(
     error: PharmacyError, context: ToolContext, *, fields: dict[str, object] | None = None
 ) -> Refusal:
     """Return S2's refusal; the candidates or near misses are evidence for the question back."""
-    evidence = {}
+    evidence: Evidence = {}
     if isinstance(error, MedicationAmbiguous):
         evidence["candidates"] = candidate_facts(error.candidates)
     elif isinstance(error, MedicationNotFound):

@@ -6,9 +6,10 @@ Evidence of a success: `prescriptions`: `[{presc_id, med_id, refills_left, refil
 issued_on, last_filled_on, days_supply, schedule}]`: ids, numbers and dates only. A failure has none.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from agent.answers.tool_sentences import say
+from agent.evidence import PrescriptionFacts
 from agent.tools.base import (
     ActionUnknown,
     Answer,
@@ -127,7 +128,7 @@ def _details(row: Prescription) -> PrescriptionDetails:
     )
 
 
-def _facts(row: Prescription) -> dict[str, Any]:
+def _facts(row: Prescription) -> PrescriptionFacts:
     return {
         "presc_id": row.pk,
         "med_id": row.medication_id,

@@ -6,9 +6,10 @@ Evidence of a success: `medication` (see `facts.py`), `prescription`: `{presc_id
 last_filled_on, days_supply}` or null: ids, numbers and dates only. A failure has none.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 from agent.answers.tool_sentences import say
+from agent.evidence import PrescriptionFacts
 from agent.tools.base import (
     Answer,
     Arguments,
@@ -110,7 +111,7 @@ def _notes(found: eligibility.Verification, asked: PrescriptionVerifyArguments) 
     return None
 
 
-def _facts(row: Prescription | None) -> dict[str, Any] | None:
+def _facts(row: Prescription | None) -> PrescriptionFacts | None:
     if row is None:
         return None
     return {

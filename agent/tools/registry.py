@@ -12,6 +12,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from agent.answers.tool_sentences import say
+from agent.evidence import Evidence
 from agent.models import ToolCall
 from agent.tools import (
     check_inventory,
@@ -135,7 +136,7 @@ def toolcall_row(outcome: ToolOutcome, context: ToolContext) -> ToolCall:
 
 def _outcome(
     tool: Tool, asked: Arguments, context: ToolContext
-) -> tuple[bool, str | None, dict[str, Any], dict[str, Any]]:
+) -> tuple[bool, str | None, dict[str, Any], Evidence]:
     try:
         with savepoint():
             answered = _run(tool, asked, context)

@@ -1,9 +1,9 @@
 """A turn's two transactions: what is read before the model is asked, and what is written with the answer."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,6 +15,7 @@ from agent.conversation.runs import run_done
 from agent.inference.base import Reply, Session, StepResult, Turn, Usage
 from agent.models import Conversation, Run, ToolCall
 from agent.safety.grounding import numbers_of
+from agent.state import ConversationState
 from agent.tools.base import ToolContext
 from agent.tools.registry import tool_get, toolcall_row
 from agent.turn.steps import ActionResult, ToolRun
@@ -23,9 +24,6 @@ from pharmacy_site.lib.text import Language, as_language, language_of
 from prescriptions.models import Handoff, Patient
 
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
-# Keys of a conversation's state: those that say whose it is, and those that survive a change of patient.
-_OWNERSHIP: Final = frozenset({"patient", "personal"})
-_IMPERSONAL: Final = frozenset({"place", "basic"})
 
 
 @dataclass
@@ -100,26 +98,35 @@ def turn_begin(run: Run) -> TurnContext:
     return TurnContext(run, conversation, _identified(turn, patient), patient, began_as=patient)
 
 
-def _state_for(patient: Patient | None, state: Mapping[str, Any]) -> dict[str, Any]:
+def _state_for(patient: Patient | None, state: ConversationState) -> ConversationState:
     """Return the state as this patient may find it: what came up while another was verified is left out."""
     owner = state.get("patient")
     if owner is not None and owner != (patient.pk if patient else None):
         return _impersonal(state)
-    return {key: value for key, value in state.items() if key not in _OWNERSHIP}
+    found = state.copy()
+    found.pop("patient", None)
+    found.pop("personal", None)
+    return found
 
 
-def _impersonal(state: Mapping[str, Any]) -> dict[str, Any]:
+def _impersonal(state: ConversationState) -> ConversationState:
     """Return what the next person may find: also what waits for their identity, but not about which medicine."""
-    waiting = {"waiting": {"intent": state["waiting"]["intent"]}} if state.get("waiting") else {}
-    return {key: state[key] for key in _IMPERSONAL & state.keys()} | waiting
+    kept: ConversationState = {}
+    if "place" in state:
+        kept["place"] = state["place"]
+    if "basic" in state:
+        kept["basic"] = state["basic"]
+    if waiting := state.get("waiting"):
+        kept["waiting"] = {"intent": waiting["intent"]}
+    return kept
 
 
-def _state_to_store(context: TurnContext, state: Mapping[str, Any], *, personal: bool) -> dict[str, Any]:
+def _state_to_store(context: TurnContext, state: ConversationState, *, personal: bool) -> ConversationState:
     """Return what the conversation is about from here on, marked with whose it is."""
     if context.began_as and context.patient != context.began_as:
         return _impersonal(state)
     if context.patient is None:
-        return dict(state)
+        return state
     return {**state, "patient": context.patient.pk, "personal": personal}
 
 

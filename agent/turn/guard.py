@@ -12,14 +12,15 @@ from typing import Any, Final
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
+from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
-from agent.llm.offline import OfflineModel
-from agent.llm.offline.answer import View
 from agent.llm.offline.recognise import cue_lexicon
-from agent.llm.offline.talk import handed_off
+from agent.llm.offline.session import OfflineModel
 from agent.models import Run
 from agent.safety import emergency, policy
+from agent.state import ConversationState
 from agent.tools.base import redact
 from agent.turn.answer_check import OutputCheck
 from agent.turn.context import TurnContext
@@ -89,7 +90,7 @@ class HandoffSession(Session):
         if not results:
             return [Step("handoff.open", {"reason": self.reason})]
         turn, opened = self.turn, results[0].result
-        part = handed_off(View(turn, turn.language), opened)
+        part = handed_off(Renderer(turn, turn.language), opened)
         text = part.text
         if self.reason == "identity_failed":
             text = say("code_locked", turn.language, number=opened["number"])
@@ -104,7 +105,8 @@ class ConfirmationSession(Session):
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Pass the refill on after a yes, then say so."""
-        turn, state = self.turn, {**self.turn.state, "pending": None}
+        turn = self.turn
+        state: ConversationState = {**turn.state, "pending": None}
         if self.decision == "no":
             return Reply(say("confirm_declined", turn.language), turn.language, state, fixed=True)
         if not results:
@@ -112,7 +114,7 @@ class ConfirmationSession(Session):
         passed_on = results[0].result
         if "number" not in passed_on:
             return Reply(say("confirm_over", turn.language), turn.language, state, fixed=True)
-        part = handed_off(View(turn, turn.language), passed_on)
+        part = handed_off(Renderer(turn, turn.language), passed_on)
         return Reply(part.text, turn.language, state, cards=part.cards)
 
 
@@ -144,9 +146,10 @@ def _code_reply(turn: Turn, outcome: str) -> Reply:
         text = count("code_wrong", turn.language, int(turn.code.get("tries_left", 0)))
     else:
         text = say("code_expired", turn.language)
-    state = dict(turn.state)
-    if outcome == "expired" and state.get("waiting"):
-        state["pending"] = {"kind": "identifier", "frame": state["waiting"]}
+    state = turn.state.copy()
+    waiting = state.get("waiting")
+    if outcome == "expired" and waiting:
+        state["pending"] = {"kind": "identifier", "frame": waiting}
     return Reply(text, turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True)
 
 
@@ -164,11 +167,9 @@ async def checked(context: TurnContext, reply: Reply, check: OutputCheck) -> Rep
 
 def apology(turn: Turn) -> Reply:
     """Return the answer for a turn without one that passed the checks."""
-    pending = {"kind": "offer_person", "reason": "unverifiable"}
+    state: ConversationState = {**turn.state, "pending": person_offered("unverifiable")}
     chips = [say("chip_person", turn.language)]
-    return Reply(
-        say("apology", turn.language), turn.language, {**turn.state, "pending": pending}, suggestions=chips
-    )
+    return Reply(say("apology", turn.language), turn.language, state, suggestions=chips)
 
 
 def arguments_shown(arguments: Mapping[str, Any], said: str) -> dict[str, Any]:

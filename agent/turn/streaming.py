@@ -4,8 +4,9 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from agent.answers.layout import sentences
+from agent.answers.leaflets import leaflet_texts
 from agent.inference.base import Reply, StepResult, Withheld
-from agent.safety.disclosure import Findings
 from agent.safety.fixed_wording import wrong_language
 from agent.turn.answer_check import OutputCheck
 from agent.turn.progress import ProgressSink
@@ -76,32 +77,3 @@ class Speaker:
             self.restart()
         for sentence in sentences(reply.text[len(self._progress.text) :]):
             self._progress.say(sentence)
-
-
-def sentences(text: str) -> list[str]:
-    """A text in sentences that join to the same text again."""
-    parts, start = [], 0
-    for match in SENTENCE_GAP.finditer(text):
-        parts.append(text[start : match.end()])
-        start = match.end()
-    return [*parts, text[start:]] if start < len(text) else parts
-
-
-def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
-    """The leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
-    return [
-        text
-        for result in results
-        if result.evidence.get("leaflet")
-        for text in Findings(result.result, result.evidence).once("leaflet texts", _leaflet_texts)
-    ]
-
-
-def _leaflet_texts(found: Findings) -> list[str]:
-    texts = [
-        str(section[language])
-        for section in found.evidence["leaflet"].values()
-        for language in ("en", "he")
-        if section.get(language)
-    ]
-    return [part for text in texts for part in (text, *(piece.strip() for piece in sentences(text)))]

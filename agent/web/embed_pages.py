@@ -57,11 +57,8 @@ def frame(request: HttpRequest, public_id: str) -> HttpResponseBase:
     sources = embedding.frame_ancestors(site)
     if settings.DEBUG:
         sources.append(f"{request.scheme}://{request.get_host()}")
-
-    @csp_replace({"frame-ancestors": sources})
-    def page(request: HttpRequest) -> HttpResponse:
-        return render(request, "embed.html", {"site": site, "origins": json.dumps(sources)})
-
+    context = {"site": site, "origins": json.dumps(sources)}
+    page = csp_replace({"frame-ancestors": sources})(lambda request: render(request, "embed.html", context))
     response = page(request)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
     # Not no-store: the shop's page could then not be kept for its visitors' way back.

@@ -10,10 +10,10 @@ import pytest
 from answering import answer_next
 from django.utils import timezone
 
+from agent.answers import cards
+from agent.answers.renderer import Renderer
 from agent.conversation import accept, events
 from agent.inference.base import Turn
-from agent.llm.offline import cards
-from agent.llm.offline.answer import View
 from agent.models import Conversation, Event, ToolCall
 from agent.safety.grounding import Grounds
 from inventory.models import Medication, StockLevel
@@ -211,7 +211,7 @@ def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> N
 )
 def test_closed_branch_says_when_it_opens(opens: str | None, language: Any, words: str) -> None:
     now = datetime.fromisoformat("2026-06-03T14:00:00+03:00")
-    view = View(Turn("", language, {}, now), language)
+    view = Renderer(Turn("", language, {}, now), language)
     store = {"label_en": "Jaffa", "label_he": "יפו", "quantity": 5, "open_now": False, "opens_at": opens}
     facts = {"label_en": "Advil", "label_he": "אדוויל", "rx": False}
     [row] = cards.stock_card(view, facts, [{**store, "hours_today": []}])["data"]["stores"]

@@ -243,7 +243,7 @@ def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:
     ],
 )
 def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: Any, message: str) -> None:
-    from agent.llm.offline import OfflineModel
+    from agent.llm.offline.session import OfflineModel
 
     _, said = asked(OfflineModel(), message)
     assert "101" in said
@@ -253,7 +253,7 @@ def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: 
     "message", ["Do you have Advil?", "blorvex", "what should i take for my cold?", "hello"]
 )
 def test_no_alarm_without_a_sign(asked: Any, message: str) -> None:
-    from agent.llm.offline import OfflineModel
+    from agent.llm.offline.session import OfflineModel
 
     _, said = asked(OfflineModel(), message)
     assert "101" not in said

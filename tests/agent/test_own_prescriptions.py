@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from agent.inference.base import Turn
-from agent.llm.offline import understand
+from agent.llm.offline.understand import understand
 
 
 def intents(text: str) -> list[str]:

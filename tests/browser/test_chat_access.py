@@ -1,14 +1,11 @@
-"""Who cannot use a mouse, cannot see, or sees little: axe in every state, keyboard-only tasks, zoom, narrow screens, weight."""
+"""Who cannot use a mouse, cannot see, or sees little: axe in every state, keyboard-only tasks, zoom, narrow screens."""
 
-import gzip
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-
-from agent.web.page_files import ENTRIES, script_joined, styles_joined
 
 pytestmark = pytest.mark.browser
 Frame = dict[str, Any]
@@ -17,7 +14,6 @@ AXE = {
     "resultTypes": ["violations"],
 }
 LATER = "2999-01-01T10:00:00+00:00"
-MOST_BYTES = 45 * 1024  # gzip, of all that the chat loads
 TEXTS = {
     "en": (
         "Do you have Advil in Jaffa?",
@@ -243,17 +239,3 @@ def test_large_text_and_wide_spacing_lose_nothing(new_chat: Any, make_server: An
         for name in (".chat-send", "#chat-input", ".chat-person"):
             chat.page.locator(name).scroll_into_view_if_needed()
             expect(chat.page.locator(name)).to_be_in_viewport(ratio=0.9)
-
-
-def test_chat_is_light() -> None:
-    for entry in ENTRIES.values():
-        files = script_joined(entry), styles_joined()
-        weight = sum(len(gzip.compress(file.encode(), 9)) for file in files)
-        assert weight <= MOST_BYTES, f"{entry}: {weight} bytes"
-
-
-def test_page_asks_for_few_files(chat: Any) -> None:
-    asked: list[str] = []
-    chat.page.on("request", lambda request: asked.append(request.url))
-    chat.open()
-    assert 0 < len(asked) <= 8, asked

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from served_site import IN_CI
 
-from agent.llm.offline import OfflineModel
+from agent.llm.offline.session import OfflineModel
 from evaluation.run import evaluation_run
 from evaluation.scenario import Scenario, scenarios_all
 from evaluation.wording import phrase_for, words

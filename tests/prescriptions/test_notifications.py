@@ -13,10 +13,11 @@ from django.db import transaction
 from django.utils import timezone
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from prescriptions import notifications, tasks
+from prescriptions import notifications, outbox, tasks
 from prescriptions.models import Notification
 from prescriptions.notices import notice
-from prescriptions.notifications import inbox, notification_claim, notification_enqueue, notifications_drain
+from prescriptions.notifications import inbox, notification_enqueue
+from prescriptions.outbox import notification_claim, notifications_drain
 
 
 def enqueue(key: str = "key", recipient: str = "david.cohen@example.com", **more: object) -> Notification:
@@ -38,7 +39,7 @@ class DeadServer:
 @pytest.fixture
 def dead_server(monkeypatch: pytest.MonkeyPatch) -> DeadServer:
     server = DeadServer()
-    monkeypatch.setattr(notifications, "send_mail", server)
+    monkeypatch.setattr(outbox, "send_mail", server)
     return server
 
 

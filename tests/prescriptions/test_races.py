@@ -16,7 +16,8 @@ from prescriptions.errors import IdentityLimited
 from prescriptions.handoffs import handoff_open
 from prescriptions.identity import challenge_answer, challenge_start
 from prescriptions.models import AuditEvent, Challenge, Handoff, Notification, Patient
-from prescriptions.notifications import notification_enqueue, notifications_drain
+from prescriptions.notifications import notification_enqueue
+from prescriptions.outbox import notifications_drain
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CodeOf = Callable[[UUID], str]

@@ -9,10 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from agent.llm.offline.clauses import clause_frame
-from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame, Medication
+from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame
 from agent.llm.offline.pending import identity_frame, pending_answer
 from agent.llm.offline.pointing import has_topic, medications_of
 from agent.llm.offline.recognise import Clause, Message
+from agent.state import RememberedMedication
 
 
 def decide(message: Message, state: Mapping[str, Any]) -> Decision:
@@ -64,7 +65,9 @@ def _goes_on(message: Message, pending: Mapping[str, Any]) -> bool:
     )
 
 
-def _together(message: Message, frames: Sequence[Frame], chosen: Sequence[Medication]) -> tuple[Frame, ...]:
+def _together(
+    message: Message, frames: Sequence[Frame], chosen: Sequence[RememberedMedication]
+) -> tuple[Frame, ...]:
     """The interaction check of medicines that a message chooses or names in questions of their own: two or more always
     get it."""
     told = [*chosen, *(one for clause in message.clauses for one in medications_of(clause.medicines))]

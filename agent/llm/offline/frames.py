@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from agent.state import RememberedMedication, RememberedPlace, RememberedQuestion
+
 SURE: Final = 0.85
 
 LOST: Final = 0.70
@@ -43,8 +45,6 @@ SETTLED: Final = frozenset(
 
 SHORT: Final = 3  # words of a question that can only lean on what was said before
 
-Medication = Mapping[str, Any]  # {"id", "en", "he"}, or {"query"} for a name that is not resolved
-
 
 @dataclass(frozen=True)
 class Frame:
@@ -52,25 +52,25 @@ class Frame:
 
     intent: str
     confidence: float
-    medicines: tuple[Medication, ...] = ()
-    place: Mapping[str, Any] | None = None
+    medicines: tuple[RememberedMedication, ...] = ()
+    place: RememberedPlace | None = None
     sections: tuple[str, ...] = ()
     details: Mapping[str, Any] = field(default_factory=dict)
     assumed: bool = False  # the medicine comes from the conversation, so the answer names it
     bare: bool = False  # a name alone, which the next clause may ask about
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> RememberedQuestion:
         """The frame as the conversation's state keeps it."""
         return {
             "intent": self.intent,
-            "medicines": [dict(medicine) for medicine in self.medicines],
-            "place": dict(self.place) if self.place else None,
+            "medicines": [medicine.copy() for medicine in self.medicines],
+            "place": self.place.copy() if self.place else None,
             "sections": list(self.sections),
             "details": dict(self.details),
         }
 
     @staticmethod
-    def again(kept: Mapping[str, Any]) -> "Frame":
+    def again(kept: RememberedQuestion) -> "Frame":
         """A frame from the conversation's state."""
         return Frame(
             intent=kept["intent"],

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.offline.frames import REPEATABLE, SHORT, Frame, Medication
+from agent.llm.offline.frames import REPEATABLE, SHORT, Frame
 from agent.llm.offline.recognise import Clause
+from agent.state import RememberedMedication, RememberedPlace
 
 
-def from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[Medication, ...]:
+def from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[RememberedMedication, ...]:
     """The medicines a clause without a name is about: those last talked about."""
     if clause.has("earlier_one"):
         return tuple(state.get("earlier") or focus)[:1]
@@ -20,15 +21,15 @@ def from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tup
 def leaning(
     clause: Clause,
     state: Mapping[str, Any],
-    medicines: tuple[Medication, ...],
-    place: Mapping[str, Any] | None,
+    medicines: tuple[RememberedMedication, ...],
+    place: RememberedPlace | None,
     before: Sequence[Frame],
     *,
     assumed: bool,
     details: Mapping[str, Any],
 ) -> Frame | None:
     """A clause without a question of its own: a bare name or place, leaning on what was asked before."""
-    last = state.get("last") or {}
+    last: Any = state.get("last") or {}
     if before and not clause.medicines and not clause.unknown and not place:
         return None  # a remark beside a question that is being answered
     if place:

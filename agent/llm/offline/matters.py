@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agent.llm.offline.frames import SECTIONS, SHORT, Frame, Medication
+from agent.llm.offline.frames import SECTIONS, SHORT, Frame
 from agent.llm.offline.pointing import asks_rx, has_topic, medications_of, position_of
 from agent.llm.offline.recognise import Clause
+from agent.state import RememberedMedication
 
 PRESCRIPTION_MATTERS: Final = frozenset({"prescriptions", "refill_status", "refill", "renew"})
 
@@ -62,7 +63,7 @@ def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     return None
 
 
-def _name_to_refill(clause: Clause) -> tuple[Medication, ...]:
+def _name_to_refill(clause: Clause) -> tuple[RememberedMedication, ...]:
     """A name that we don't know right behind "refill": no other prescription takes its place."""
     ends = [end for _start, end in clause.cues.spans("refill")]
     behind = [name.text for name in clause.unknown if any(0 <= name.start - end <= 1 for end in ends)]

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from agent.llm.offline.clauses import clause_frame
-from agent.llm.offline.frames import SHORT, SURE, Frame, Medication
+from agent.llm.offline.frames import SHORT, SURE, Frame
 from agent.llm.offline.pointing import (
     has_topic,
     medications_of,
@@ -15,6 +15,7 @@ from agent.llm.offline.pointing import (
     prescription_chosen,
 )
 from agent.llm.offline.recognise import Clause, Message
+from agent.state import RememberedMedication
 
 PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
 
@@ -78,7 +79,7 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
 
 
 def _medicine_answer(
-    message: Message, waiting: Frame, options: Sequence[Medication], state: Mapping[str, Any]
+    message: Message, waiting: Frame, options: Sequence[RememberedMedication], state: Mapping[str, Any]
 ) -> Frame | None:
     """The frame that waited for one of these medicines; or what is asked about the only one that was offered."""
     clause, *later = message.clauses
@@ -115,7 +116,7 @@ def _medicine_answer(
 
 
 def _asked_about(
-    clause: Clause, waiting: Frame, options: Sequence[Medication], state: Mapping[str, Any]
+    clause: Clause, waiting: Frame, options: Sequence[RememberedMedication], state: Mapping[str, Any]
 ) -> Frame | None:
     """A question about what has only been offered ("Did you mean X?" – "is it OK with Y?"): of the only one, which is
     named as such; of several the customer still has to choose."""
@@ -131,7 +132,7 @@ def _asked_about(
         return replace(inner, details={**inner.details, "offered": True})
     if inner.intent != "interaction":
         return None
-    open_one = {"query": str(options[0].get("en") or "")}
+    open_one: RememberedMedication = {"query": str(options[0].get("en") or "")}
     pair = replace(inner, medicines=(*inner.medicines, open_one), details={})
     return replace(inner, intent="which", details={"options": options, "frame": pair.kept()})
 
@@ -143,7 +144,7 @@ def _there(clause: Clause, waiting: Frame) -> Frame:
     return replace(waiting, intent=intent, place=place)
 
 
-def _others(waiting: Frame) -> tuple[Medication, ...]:
+def _others(waiting: Frame) -> tuple[RememberedMedication, ...]:
     """The medicines beside the one that was asked back about: two that are looked at together stay together."""
     if waiting.intent not in ("interaction", "same"):
         return ()

@@ -3,15 +3,16 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from agent.llm.offline.frames import SECTIONS, Medication
+from agent.llm.offline.frames import SECTIONS
 from agent.llm.offline.recognise import Clause, Medicine
+from agent.state import RememberedMedication, RememberedPlace
 from stores.places import CityPlace, PlaceMention, StorePlace
 
 _ON_DAYS: Final = frozenset({"בראשון", "בשני", "בשלישי", "ברביעי", "בחמישי", "בשישי"})
 ORDINALS: Final = ("first", "second", "third", "fourth", "fifth")
 
 
-def place_kept(mention: PlaceMention) -> dict[str, Any]:
+def place_kept(mention: PlaceMention) -> RememberedPlace:
     """A place as the state keeps it: what to pass to a tool and how to call it."""
     place = mention.place
     if isinstance(place, StorePlace):
@@ -39,21 +40,23 @@ def place_kept(mention: PlaceMention) -> dict[str, Any]:
     return {"query": mention.text, "en": mention.text, "he": mention.text, "unserved": True}
 
 
-def place_of(clause: Clause) -> dict[str, Any] | None:
+def place_of(clause: Clause) -> RememberedPlace | None:
     return place_kept(clause.places[0]) if clause.places else None
 
 
-def medications_of(medicines: Sequence[Medicine], *, distinct: bool = True) -> tuple[Medication, ...]:
+def medications_of(
+    medicines: Sequence[Medicine], *, distinct: bool = True
+) -> tuple[RememberedMedication, ...]:
     """The products that mentions stand for; one that may be several keeps its query and candidates."""
-    found: list[Medication] = []
+    found: list[RememberedMedication] = []
     for medicine in medicines:
-        one: Medication
+        one: RememberedMedication
         if not medicine.candidates:
             one = {"query": medicine.text}
         elif len(medicine.candidates) == 1:
             one = {**medicine.candidates[0], "said": medicine.text}
         else:
-            one = {"query": medicine.text, "candidates": [dict(option) for option in medicine.candidates]}
+            one = {"query": medicine.text, "candidates": [option.copy() for option in medicine.candidates]}
         if medicine.by == "ingredient" and "id" in one:
             one = {**one, "by": "ingredient"}
         if medicine.variant:
@@ -82,16 +85,16 @@ def position_of(clause: Clause, size: int) -> int | None:
     return None
 
 
-def places_asked(clause: Clause) -> list[dict[str, Any]]:
+def places_asked(clause: Clause) -> list[RememberedPlace]:
     """The different places of a question; a city beside one of its branches only says where that branch is."""
     kept = {mention.text: place_kept(mention) for mention in clause.places}
     places = list({place["query"]: place for place in kept.values()}.values())
     return [place for place in places if "city" not in place or not any("store" in other for other in places)]
 
 
-def store_pointed(clause: Clause, state: Mapping[str, Any]) -> dict[str, Any] | None:
+def store_pointed(clause: Clause, state: Mapping[str, Any]) -> RememberedPlace | None:
     """The branch that "the second one" means: of those shown last, when branches are what is talked about."""
-    stores = [store for store in state.get("last_stores") or () if isinstance(store, Mapping)]
+    stores: list[Any] = [store for store in state.get("last_stores") or () if isinstance(store, Mapping)]
     if len(stores) < 2 or clause.places or clause.medicines:
         return None
     if any(word in ("יום", "ביום", "day") or word in _ON_DAYS for word in clause.words):
@@ -100,10 +103,10 @@ def store_pointed(clause: Clause, state: Mapping[str, Any]) -> dict[str, Any] | 
     if not about and (state.get("intent") != "stock_place" or state.get("shown")):
         return None
     position = position_of(clause, len(stores))
-    return None if position is None else dict(stores[position])
+    return None if position is None else stores[position].copy()
 
 
-def option_chosen(clause: Clause, options: Sequence[Medication]) -> Medication | None:
+def option_chosen(clause: Clause, options: Sequence[RememberedMedication]) -> RememberedMedication | None:
     """The option that a clause names, by position, name, strength or form."""
     position = position_of(clause, len(options))
     if position is not None:

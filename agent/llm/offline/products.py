@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.offline.frames import REPEATABLE, SECTIONS, SHORT, Frame, Medication
+from agent.llm.offline.frames import REPEATABLE, SECTIONS, SHORT, Frame
 from agent.llm.offline.leaning import from_talk, leaning
 from agent.llm.offline.pointing import (
     ORDINALS,
@@ -17,6 +17,7 @@ from agent.llm.offline.pointing import (
     store_pointed,
 )
 from agent.llm.offline.recognise import Clause, Medicine, Unknown, release_of
+from agent.state import RememberedMedication, RememberedPlace
 from pharmacy_site.lib.text import fold
 from stores.places import PlaceMention
 
@@ -28,7 +29,7 @@ def product_frame(
     # "Are Acamol and paracetamol the same?" names one product twice.
     medicines = medications_of(clause.medicines, distinct=not clause.has("same"))
     place = place_of(clause)
-    last = state.get("last") or {}
+    last: Any = state.get("last") or {}
     details = _details(clause)
     places = places_asked(clause)
     if len(places) > 1:
@@ -50,7 +51,7 @@ def product_frame(
     if not medicines and not clause.unknown and len(focus) == 1 and clause.has("extended_kind", "plain_kind"):
         extended = clause.has("extended_kind")
         other = release_of(str(focus[0].get("en") or ""), extended=extended)
-        kept = {**focus[0], "variant": "extended"} if extended else focus[0]
+        kept: Any = {**focus[0], "variant": "extended"} if extended else focus[0]
         asked_before = last.get("intent") in REPEATABLE and not has_topic(clause)
         if asked_before or has_topic(clause) or clause.has("stock"):
             medicines = (other or kept,)
@@ -106,11 +107,11 @@ def product_frame(
     listed = [name for name in clause.unknown if _listed_with(clause, name)]
     if clause.medicines and listed and not (_joins(clause) or clause.has("same")):
         # "Losartan or lisinopril?": a name that we don't know is answered too.
-        medicines = (*medicines, *({"query": name.text} for name in listed[:2]))
+        medicines = (*medicines, *_unlisted(listed[:2]))
     if clause.medicines and clause.unknown and (_joins(clause) or clause.has("same")):
         # A name that we don't know counts as well: what can't be assessed is said, never passed over.
         beside = [name for name in clause.unknown if len(medicines) == 1 or _beside(clause, name)]
-        medicines = (*medicines, *({"query": name.text} for name in beside[:2]))
+        medicines = (*medicines, *_unlisted(beside[:2]))
     if len(medicines) == 1 and focus and clause.has("it") and clause.has("allergic_to"):
         medicines = ()  # "can it be used if you are allergic to X?" is about it
     if place is None and clause.has("there"):
@@ -217,6 +218,11 @@ def product_frame(
     return Frame(intent, confidence, medicines, place, sections, details, assumed)
 
 
+def _unlisted(names: Sequence[Unknown]) -> list[RememberedMedication]:
+    """Names that nothing on file is called, as medicines that are asked about."""
+    return [{"query": name.text} for name in names]
+
+
 def _joins(clause: Clause) -> bool:
     """Whether a "with" stands for itself and is no piece of "what about" (ומה עם)."""
     follow = clause.cues.spans("follow")
@@ -291,9 +297,9 @@ def _beside(clause: Clause, name: Unknown) -> bool:
 
 def _intent(
     clause: Clause,
-    medicines: Sequence[Medication],
-    place: Mapping[str, Any] | None,
-    focus: Sequence[Medication],
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
 ) -> str | None:
     """What the cues of a clause ask for, most particular first."""
     several = len(medicines) >= 2

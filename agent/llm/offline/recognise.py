@@ -4,7 +4,7 @@ Nothing is decided here. Names come from the catalogue's and the stores' indexes
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from django.conf import settings
 
 from agent.safety import lexicon
 from agent.safety.lexicon import Lexicon, Sentence
+from agent.state import RememberedMedication
 from inventory import catalog
 from inventory.categories import categories_called
 from inventory.models import Category, CategoryAlias, Medication
@@ -59,7 +60,7 @@ class Medicine:
     start: int
     end: int
     text: str
-    candidates: tuple[Mapping[str, Any], ...]
+    candidates: tuple[RememberedMedication, ...]
     by: str = ""
     variant: str = ""  # the kind of it that was asked for: "children" or "extended"
 
@@ -162,9 +163,9 @@ def _yaml(name: str) -> dict[str, Any]:
     return flat
 
 
-def candidate(medication: Medication) -> dict[str, Any]:
+def candidate(medication: Medication) -> RememberedMedication:
     """A product as the conversation's state keeps it."""
-    english = medication.name_en or medication.name_he
+    english = str(medication.name_en or medication.name_he)
     generic = compact(medication.generic_name_en or "")
     return {"id": medication.pk, "en": english, "he": medication.name_he or english, "generic": generic}
 
@@ -253,7 +254,7 @@ def _by_chance(parts: Sequence[str]) -> bool:
     return len(parts) > 1 and all(len(part) < SHORTEST_NAME and part in common_words() for part in parts)
 
 
-def release_of(name: str, *, extended: bool) -> Mapping[str, Any] | None:
+def release_of(name: str, *, extended: bool) -> RememberedMedication | None:
     """The product of the same name with extended release, or the plain one; None when there is not exactly one."""
     base = words(name)
     while len(base) > 1 and base[-1] in RELEASES:

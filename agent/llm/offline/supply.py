@@ -4,31 +4,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from agent.answers.branches import hours_today, open_words, stores_of
+from agent.answers.cards import stock_card
+from agent.answers.layout import numbered, paragraphs
+from agent.answers.parts import AnswerPart, joined
+from agent.answers.products import about, medicine_of, said_otherwise
 from agent.answers.render import apart
+from agent.answers.renderer import Renderer
+from agent.answers.stock import LOW, MOST_BRANCHES, as_of, none_there, restock_line, stock_at, stocked_at
+from agent.evidence import StockFacts
 from agent.inference.base import Step, StepResult
-from agent.llm.offline.answer import (
-    Part,
-    Plan,
-    View,
-    as_of,
-    medicine_of,
-    numbered,
-    open_words,
-    paragraphs,
-    stores_of,
-)
-from agent.llm.offline.cards import LOW, MOST_BRANCHES, stock_card
-from agent.llm.offline.facts import check_pairs, joined, said_otherwise
-from agent.llm.offline.frames import Frame, Medication
+from agent.llm.offline.facts import check_pairs
+from agent.llm.offline.frames import Frame
 from agent.llm.offline.listing import by_form, equivalents_of
-from agent.llm.offline.names import about, asked_by_name, from_talk, not_known, tool_query, unresolved
-from agent.llm.offline.talk import FAR, hours_today
+from agent.llm.offline.names import asked_by_name, from_talk, not_known, tool_query, unresolved
+from agent.llm.offline.plan import Plan
+from agent.llm.offline.talk import FAR
+from agent.state import ConversationState, RememberedMedication, RememberedPlace
 
 
-def stock(view: View, frame: Frame) -> Plan:
+def stock(renderer: Renderer, frame: Frame) -> Plan:
     """Whether a product is in stock (S0 flow B): the default store first, then the branches."""
     if len(frame.medicines) < 2 and (frame.details.get("strengths") or frame.details.get("forms")):
-        return (yield from by_form(view, frame))
+        return (yield from by_form(renderer, frame))
     parts, known = [], []
     alone = len(frame.medicines) == 1
     for medication in frame.medicines[:3]:
@@ -36,47 +34,53 @@ def stock(view: View, frame: Frame) -> Plan:
             frame.intent, frame.confidence, (medication,), details=frame.details, assumed=frame.assumed
         )
         # A turn has eight steps: with three medicines the branches are not read as well.
-        part = yield from _stock_of(view, one, medication, spread=len(frame.medicines) <= 2, alone=alone)
+        part = yield from _stock_of(renderer, one, medication, spread=len(frame.medicines) <= 2, alone=alone)
         parts.append(part)
         known += part.state.get("focus", [])
     if alone:
         return parts[0]
-    return joined(parts, known, (yield from check_pairs(view, known)))
+    return joined(parts, known, (yield from check_pairs(renderer, known)))
 
 
-def _stock_of(view: View, frame: Frame, medication: Medication, *, spread: bool, alone: bool) -> Plan:
-    found = yield from asked_by_name(view, frame, medication, "get_medication_by_name")
-    if isinstance(found, Part):
+def _stock_of(
+    renderer: Renderer, frame: Frame, medication: RememberedMedication, *, spread: bool, alone: bool
+) -> Plan:
+    found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
+    if isinstance(found, AnswerPart):
         return found
     facts = found.evidence["medication"]
-    name = view.of(facts)
+    name = renderer.of(facts)
     mine = medicine_of(facts)
     [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    said = said_otherwise(view, medication, facts)
-    note = view.say("rx_note", name=name) if facts["rx"] else view.say("otc_note")
-    chips = [view.say("chip_where", name=name), view.say("chip_info", name=name)]
+    said = said_otherwise(renderer, medication, facts)
+    note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
+    chips = [renderer.say("chip_where", name=name), renderer.say("chip_info", name=name)]
     if not level.ok and level.code != "NOT_FOUND":
-        return Part(view.say("data_error"), suggestions=[view.say("chip_person")], state=about([mine]))
+        return AnswerPart(
+            renderer.say("data_error"), suggestions=[renderer.say("chip_person")], state=about([mine])
+        )
     if facts.get("controlled"):
-        text = paragraphs(said, view.say("controlled_stock", name=name), note)
-        return Part(
-            text, suggestions=[view.say("chip_branches"), view.say("chip_person")], state=about([mine])
+        text = paragraphs(said, renderer.say("controlled_stock", name=name), note)
+        return AnswerPart(
+            text,
+            suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")],
+            state=about([mine]),
         )
     inventory = level.result.get("inventory", {})
     if inventory.get("in_stock"):
         quantity = int(inventory["qty"])
         low = quantity <= LOW or level.evidence.get("low")
-        text = view.count("in_stock_low" if low else "in_stock", quantity, name=name)
-        return Part(
-            paragraphs(said, text, note, reservation(view, frame), as_of(view)),
-            cards=[stock_card(view, facts, [{**level.evidence["store"], "quantity": quantity, "low": low}])],
+        text = renderer.count("in_stock_low" if low else "in_stock", quantity, name=name)
+        return AnswerPart(
+            paragraphs(said, text, note, reservation(renderer, frame), as_of(renderer)),
+            cards=[stock_card(renderer, facts, [stock_at(level.evidence["store"], quantity, low=bool(low))])],
             suggestions=chips,
             state=about([mine]),
         )
     if frame.details.get("online") or not spread:
-        text = none_there(view, name, level)
-        return Part(
-            paragraphs(said, text, restock_line(view, inventory.get("restock_eta")), note),
+        text = none_there(renderer, name, level)
+        return AnswerPart(
+            paragraphs(said, text, restock_line(renderer, inventory.get("restock_eta")), note),
             suggestions=chips,
             state=about([mine]),
         )
@@ -88,109 +92,92 @@ def _stock_of(view: View, frame: Frame, medication: Medication, *, spread: bool,
     ]
     stores = list(around.evidence.get("stores") or ()) if around.ok else []
     if stores:
-        head = none_there(view, name, level) if level.ok else ""
-        eta = restock_line(view, inventory.get("restock_eta"))
-        return Part(
+        head = none_there(renderer, name, level) if level.ok else ""
+        eta = restock_line(renderer, inventory.get("restock_eta"))
+        return AnswerPart(
             paragraphs(
                 said,
                 head,
                 eta,
-                _branches(view, frame, stores, around),
+                _branches(renderer, frame, stores, around),
                 note,
-                reservation(view, frame),
-                as_of(view),
+                reservation(renderer, frame),
+                as_of(renderer),
             ),
-            cards=[stock_card(view, facts, stores)],
+            cards=[stock_card(renderer, facts, stores)],
             suggestions=chips,
             state=about([mine]) | {"last_stores": stores_of(stores[:MOST_BRANCHES])},
         )
     if not level.ok:
-        return Part(
-            paragraphs(said, view.say("no_inventory", name=name), note),
-            suggestions=[view.say("chip_person")],
+        return AnswerPart(
+            paragraphs(said, renderer.say("no_inventory", name=name), note),
+            suggestions=[renderer.say("chip_person")],
             state=about([mine]),
         )
     eta = inventory.get("restock_eta")
-    dated = restock_line(view, eta) if eta else view.say("restock_none")
-    same = (yield from equivalents_of(view, mine)) if alone else Part("")
-    return Part(
-        paragraphs(said, f"{view.say('out_of_stock', name=name)} {dated}", note, same.text),
+    dated = restock_line(renderer, eta) if eta else renderer.say("restock_none")
+    same = (yield from equivalents_of(renderer, mine)) if alone else AnswerPart("")
+    return AnswerPart(
+        paragraphs(said, f"{renderer.say('out_of_stock', name=name)} {dated}", note, same.text),
         cards=same.cards,
-        suggestions=[view.say("chip_info", name=name), view.say("chip_person")],
+        suggestions=[renderer.say("chip_info", name=name), renderer.say("chip_person")],
         state=about([mine]) | {"shown": same.state.get("shown", [])},
     )
 
 
-def _exact(facts: Mapping[str, Any], medication: Medication) -> Medication:
+def _exact(facts: Mapping[str, Any], medication: RememberedMedication) -> RememberedMedication:
     return medication if "name" in medication else {"said": medication.get("said") or facts["label_en"]}
 
 
-def none_there(view: View, name: str, level: StepResult) -> str:
-    """Out of stock at the store that was read."""
-    store = level.evidence.get("store") if level.ok else None
-    if not store:
-        return view.say("no_inventory", name=name)
-    if store.get("kind") == "online":
-        return view.say("out_of_stock_online", name=name)
-    return view.say("out_of_stock_at", name=name, store=view.of(store))
-
-
-def stocked_at(view: View, name: str, store: Mapping[str, Any], quantity: int, *, low: bool) -> str:
-    """In stock at a branch or in the online store."""
-    key = "in_stock_online" if store.get("kind") == "online" else "in_stock_at"
-    return view.count(f"{key}_low" if low else key, quantity, name=name, store=view.of(store))
-
-
-def restock_line(view: View, day: str | None) -> str:
-    """The restock date in words, when there is one."""
-    return view.say("restock", date=view.date(day)) if day else ""
-
-
-def reservation(view: View, frame: Frame) -> str:
+def reservation(renderer: Renderer, frame: Frame) -> str:
     """Said when somebody wants to order: nothing here reserves."""
-    return view.say("no_reservation", phone="") if frame.details.get("reserve") else ""
+    return renderer.say("no_reservation", phone="") if frame.details.get("reserve") else ""
 
 
-def stock_place(view: View, frame: Frame) -> Plan:
+def stock_place(renderer: Renderer, frame: Frame) -> Plan:
     """Stock in branches (S2): at the place asked about, else the nearest that have it, with identical equivalents."""
     if len(frame.medicines) > 1:
         parts, known = [], []
         for medication in frame.medicines[:3]:
             one = Frame("stock_place", frame.confidence, (medication,), frame.place, details=frame.details)
-            part = yield from _place_of(view, one, medication, further=False)
+            part = yield from _place_of(renderer, one, medication, further=False)
             parts.append(part)
             known += part.state.get("focus", [])
-        return joined(parts, known, (yield from check_pairs(view, known)))
+        return joined(parts, known, (yield from check_pairs(renderer, known)))
     places = frame.details.get("places", ())
     if frame.place and places and places[0] == frame.place:
-        return (yield from _at_each(view, frame, places[:3]))
-    return (yield from _place_of(view, frame, frame.medicines[0], further=True))
+        return (yield from _at_each(renderer, frame, places[:3]))
+    return (yield from _place_of(renderer, frame, frame.medicines[0], further=True))
 
 
-def _at_each(view: View, frame: Frame, places: Sequence[Mapping[str, Any]]) -> Plan:
+def _at_each(renderer: Renderer, frame: Frame, places: Sequence[RememberedPlace]) -> Plan:
     """One product at several places ("in Haifa or in Jaffa?"); where else it is, only when none of them has it."""
-    parts: list[Part] = []
+    parts: list[AnswerPart] = []
     for count, place in enumerate(places, start=1):
-        stocked = any(part.state.get("has_it") for part in parts)
+        stocked = any(part.in_stock for part in parts)
         one = replace(frame, place=place, details={k: v for k, v in frame.details.items() if k != "places"})
         further = count == len(places) and not stocked
         parts.append(
-            (yield from _place_of(view, one, frame.medicines[0], further=further, brief=not further))
+            (yield from _place_of(renderer, one, frame.medicines[0], further=further, brief=not further))
         )
     paragraphs_said = dict.fromkeys(text for part in parts for text in part.text.split("\n\n"))
-    closing = [text for text in paragraphs_said if text == as_of(view)]
+    closing = [text for text in paragraphs_said if text == as_of(renderer)]
     stores = [store for part in parts for store in part.state.get("last_stores", ())]
-    state = {key: value for part in parts for key, value in part.state.items() if key != "has_it"}
-    return Part(
+    state: ConversationState = {}
+    for part in parts:
+        state.update(part.state)
+    if stores:
+        state["last_stores"] = stores
+    return AnswerPart(
         paragraphs(*(text for text in paragraphs_said if text not in closing), *closing),
         cards=[card for part in parts for card in part.cards][:4],
         suggestions=parts[-1].suggestions,
-        state=state | ({"last_stores": stores} if stores else {}),
+        state=state,
     )
 
 
 def _place_of(
-    view: View, frame: Frame, medication: Medication, *, further: bool, brief: bool = False
+    renderer: Renderer, frame: Frame, medication: RememberedMedication, *, further: bool, brief: bool = False
 ) -> Plan:
     """One product at one place; `brief` leaves out where else it is, which the next place's answer says."""
     place = frame.place
@@ -200,16 +187,16 @@ def _place_of(
     arguments["show_all_stores"] = bool(frame.details.get("all_stores"))
     [result] = yield [Step("check_stock", arguments)]
     if from_talk(medication, result):
-        missing = yield from not_known(view, frame, medication)
-        return missing if isinstance(missing, Part) else Part(view.say("data_error"))
+        missing = yield from not_known(renderer, frame, medication)
+        return missing if isinstance(missing, AnswerPart) else AnswerPart(renderer.say("data_error"))
     if not result.ok:
         if result.code == "CITY_NOT_SERVED":
-            return _not_served(view, frame, medication, result, brief=brief)
-        return unresolved(view, frame, medication, result)
+            return _not_served(renderer, frame, medication, result, brief=brief)
+        return unresolved(renderer, frame, medication, result)
     facts, evidence = result.evidence["medication"], result.evidence
-    name, mine = view.of(facts), medicine_of(facts)
-    said = said_otherwise(view, medication, facts)
-    note = view.say("rx_note", name=name) if facts["rx"] else view.say("otc_note")
+    name, mine = renderer.of(facts), medicine_of(facts)
+    said = said_otherwise(renderer, medication, facts)
+    note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
     stores = list(evidence.get("stores") or ())
     requested = evidence.get("requested")
     state = about([mine]) | {
@@ -217,73 +204,80 @@ def _place_of(
             [requested] if requested and requested["quantity"] else stores[:MOST_BRANCHES]
         )
     }
-    chips = [view.say("chip_info", name=name), view.say("chip_equivalents", name=name)]
+    chips = [renderer.say("chip_info", name=name), renderer.say("chip_equivalents", name=name)]
     if evidence.get("controlled"):
-        text = paragraphs(said, view.say("controlled_stock", name=name), note)
-        return Part(text, suggestions=[view.say("chip_branches"), view.say("chip_person")], state=state)
+        text = paragraphs(said, renderer.say("controlled_stock", name=name), note)
+        return AnswerPart(
+            text, suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")], state=state
+        )
     open_line = ""
     if requested and frame.details.get("open") and place:
         [shop] = yield [Step("store.info", {"query": place["query"]})]
         lines = [
-            f"{view.of(store)}: {hours_today(view, store)}." for store in shop.result.get("stores", ())[:1]
+            f"{renderer.of(store)}: {hours_today(renderer, store)}."
+            for store in shop.result.get("stores", ())[:1]
         ]
-        open_line = lines[0] if lines else f"{view.of(requested)}: {open_words(view, requested)}"
+        open_line = lines[0] if lines else f"{renderer.of(requested)}: {open_words(renderer, requested)}"
     if requested and requested["quantity"]:
         quantity = int(requested["quantity"])
         low = quantity <= LOW or requested.get("low")
-        text = stocked_at(view, name, requested, quantity, low=bool(low))
-        others = _branches(view, frame, stores, result) if frame.details.get("all_stores") and stores else ""
-        return Part(
-            paragraphs(said, text, open_line, others, note, reservation(view, frame), as_of(view)),
-            cards=[stock_card(view, facts, [requested])],
-            suggestions=[view.say("chip_where", name=name), *chips],
-            state=state | ({"has_it": True} if brief else {}),
+        text = stocked_at(renderer, name, requested, quantity, low=bool(low))
+        others = (
+            _branches(renderer, frame, stores, result) if frame.details.get("all_stores") and stores else ""
+        )
+        return AnswerPart(
+            paragraphs(said, text, open_line, others, note, reservation(renderer, frame), as_of(renderer)),
+            cards=[stock_card(renderer, facts, [requested])],
+            suggestions=[renderer.say("chip_where", name=name), *chips],
+            state=state,
+            in_stock=True,
         )
     heads = []
     if requested:
         online_store = requested.get("kind") == "online"
         heads.append(
-            view.say(
+            renderer.say(
                 "out_of_stock_online" if online_store else "out_of_stock_at",
                 name=name,
-                store=view.of(requested),
+                store=renderer.of(requested),
             )
         )
-        heads.append(restock_line(view, requested.get("restock_on")))
+        heads.append(restock_line(renderer, requested.get("restock_on")))
     elif evidence.get("place") == "city" and stores:
-        heads.append(view.say("branches_city", name=name, city=view.of(evidence, "city")))
+        heads.append(renderer.say("branches_city", name=name, city=renderer.of(evidence, "city")))
     elif evidence.get("place") == "city":
-        heads.append(view.say("out_of_stock_city", name=name, city=view.of(evidence, "city")))
+        heads.append(renderer.say("out_of_stock_city", name=name, city=renderer.of(evidence, "city")))
         stores = list(evidence.get("elsewhere") or ())
     stocked = [row for row in stores if row["quantity"]]
     if brief and requested:
         head = " ".join(head for head in heads if head)
-        return Part(paragraphs(said, head, open_line, note), suggestions=chips, state=about([mine]))
-    if brief and stocked and not evidence.get("elsewhere"):
-        state["has_it"] = True
-    if evidence.get("place") == "city" and stocked and not evidence.get("elsewhere"):
-        body = _lines(view, frame, stores)
+        return AnswerPart(paragraphs(said, head, open_line, note), suggestions=chips, state=about([mine]))
+    in_stock = bool(stocked) and not evidence.get("elsewhere")
+    if evidence.get("place") == "city" and in_stock:
+        body = _lines(renderer, frame, stores)
     elif stores:
-        body = _branches(view, frame, stores, result)
+        body = _branches(renderer, frame, stores, result)
     else:
-        body = view.say("branches_none") if requested else ""
+        body = renderer.say("branches_none") if requested else ""
     online, eta = "", None
     if not stocked and further:
         # No branch has it: the default store, which is no branch, may.
         [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
         inventory = level.result.get("inventory", {}) if level.ok else {}
-        store, eta = level.evidence.get("store") or {}, inventory.get("restock_eta")
+        store, eta = level.evidence.get("store"), inventory.get("restock_eta")
         if inventory.get("in_stock") and store:
             quantity = int(inventory["qty"])
-            online = stocked_at(view, name, store, quantity, low=quantity <= LOW)
+            online = stocked_at(renderer, name, store, quantity, low=quantity <= LOW)
     if not stocked and not requested and evidence.get("place") != "city":
-        heads.append(view.say("branches_none" if online else "out_of_stock", name=name))
-        heads.append("" if online else restock_line(view, eta))
+        heads.append(renderer.say("branches_none" if online else "out_of_stock", name=name))
+        heads.append("" if online else restock_line(renderer, eta))
     body = paragraphs(body, online)
-    same = Part("")
+    same = AnswerPart("")
     if further and (requested or not (stocked or online)):
-        same = yield from equivalents_of(view, mine)
-    return Part(
+        same = yield from equivalents_of(renderer, mine)
+    if same.state.get("shown"):
+        state["shown"] = same.state["shown"]
+    return AnswerPart(
         paragraphs(
             said,
             " ".join(head for head in heads if head),
@@ -291,51 +285,58 @@ def _place_of(
             body,
             note,
             same.text,
-            reservation(view, frame),
-            as_of(view) if stocked else "",
+            reservation(renderer, frame),
+            as_of(renderer) if stocked else "",
         ),
-        cards=[*([stock_card(view, facts, stores)] if stores else []), *same.cards],
+        cards=[*([stock_card(renderer, facts, stores)] if stores else []), *same.cards],
         suggestions=chips,
-        state=state | ({"shown": same.state["shown"]} if same.state.get("shown") else {}),
+        state=state,
+        in_stock=in_stock,
     )
 
 
 def _not_served(
-    view: View, frame: Frame, medication: Medication, result: StepResult, *, brief: bool = False
-) -> Part:
+    renderer: Renderer,
+    frame: Frame,
+    medication: RememberedMedication,
+    result: StepResult,
+    *,
+    brief: bool = False,
+) -> AnswerPart:
     """No store in the place: say so, with the nearest branch when the place is known."""
     evidence = result.evidence
     city = (
-        frame.place["en" if view.language == "en" else "he"]
+        frame.place["en" if renderer.language == "en" else "he"]
         if frame.place
         else str(result.result.get("city", ""))
     )
-    lines = [view.say("city_not_served", city=city)]
-    facts = evidence.get("medication") or {}
+    lines = [renderer.say("city_not_served", city=city)]
+    facts = evidence["medication"]
+    known = about([medicine_of(facts)])
     if brief:
-        return Part(lines[0], state=about([medicine_of(facts)]) if facts else {})
-    nearest, stocked = (dict(evidence.get(key) or {}) for key in ("nearest", "nearest_stocked"))
+        return AnswerPart(lines[0], state=known)
+    nearest: dict[str, Any] = dict(evidence.get("nearest") or {})
+    stocked: dict[str, Any] = dict(evidence.get("nearest_stocked") or {})
     if near := evidence.get("near_place"):
-        lines.append(view.say("near_place", name=view.of(near)))
+        lines.append(renderer.say("near_place", name=renderer.of(near)))
     for row in (nearest, stocked):
         if row and (row.get("km") or 0) > FAR:
             row["km"] = None
-    if facts and not facts.get("controlled") and stocked.get("store_id") == nearest.get("store_id"):
+    if not facts.get("controlled") and stocked.get("store_id") == nearest.get("store_id"):
         nearest = {}  # one sentence says both
     if nearest and nearest.get("km") is not None:
-        lines.append(view.say("nearest_branch", store=view.of(nearest), km=nearest["km"]))
-    if stocked and stocked.get("km") is not None and facts and not facts.get("controlled"):
+        lines.append(renderer.say("nearest_branch", store=renderer.of(nearest), km=nearest["km"]))
+    if stocked and stocked.get("km") is not None and not facts.get("controlled"):
         lines.append(
-            view.say("nearest_stocked", name=view.of(facts), store=view.of(stocked), km=stocked["km"])
+            renderer.say(
+                "nearest_stocked", name=renderer.of(facts), store=renderer.of(stocked), km=stocked["km"]
+            )
         )
-    known = about([medicine_of(facts)]) if facts else {}
-    chips = [view.say("chip_branches")]
-    if facts:
-        chips.insert(0, view.say("chip_where", name=view.of(facts)))
-    return Part(paragraphs(*lines), suggestions=chips, state=known)
+    chips = [renderer.say("chip_where", name=renderer.of(facts)), renderer.say("chip_branches")]
+    return AnswerPart(paragraphs(*lines), suggestions=chips, state=known)
 
 
-def _branches(view: View, frame: Frame, stores: Sequence[Mapping[str, Any]], result: StepResult) -> str:
+def _branches(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts], result: StepResult) -> str:
     measured = any(row.get("km") is not None for row in stores)
     key = (
         "branches_all"
@@ -344,43 +345,47 @@ def _branches(view: View, frame: Frame, stores: Sequence[Mapping[str, Any]], res
         if measured
         else "branches_with"
     )
-    tail = "" if measured or not frame.details.get("here") else view.say("share_location")
-    return paragraphs(f"{view.say(key)}\n{_lines(view, frame, stores)}", tail)
+    tail = "" if measured or not frame.details.get("here") else renderer.say("share_location")
+    return paragraphs(f"{renderer.say(key)}\n{_lines(renderer, frame, stores)}", tail)
 
 
-def _lines(view: View, frame: Frame, stores: Sequence[Mapping[str, Any]]) -> str:
+def _lines(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts]) -> str:
     rows = []
     open_only = bool(frame.details.get("open")) and not frame.details.get("day")
     chosen = [row for row in stores if row.get("open_now")] if open_only else list(stores)
     for row in (chosen or list(stores))[:MOST_BRANCHES]:
-        parts = [view.count("units", int(row["quantity"])) if row["quantity"] else view.say("none_left")]
+        parts = [
+            renderer.count("units", int(row["quantity"])) if row["quantity"] else renderer.say("none_left")
+        ]
         if row.get("km") is not None:
-            parts.append(view.say("km", km=row["km"]))
+            parts.append(renderer.say("km", km=row["km"]))
         if frame.details.get("open"):
-            parts.append(open_words(view, row))
-        rows.append(f"{apart(view.of(row), view.language)} – {', '.join(parts)}")
+            parts.append(open_words(renderer, row))
+        rows.append(f"{apart(renderer.of(row), renderer.language)} – {', '.join(parts)}")
     return numbered(rows)
 
 
-def restock(view: View, frame: Frame) -> Plan:
+def restock(renderer: Renderer, frame: Frame) -> Plan:
     """When a product is expected back."""
     medication = frame.medicines[0]
-    found = yield from asked_by_name(view, frame, medication, "get_medication_by_name")
-    if isinstance(found, Part):
+    found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
+    if isinstance(found, AnswerPart):
         return found
     facts = found.evidence["medication"]
-    name, mine = view.of(facts), medicine_of(facts)
+    name, mine = renderer.of(facts), medicine_of(facts)
     [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    chips = [view.say("chip_where", name=name), view.say("chip_equivalents", name=name)]
+    chips = [renderer.say("chip_where", name=name), renderer.say("chip_equivalents", name=name)]
     if facts.get("controlled") or not level.ok:
         key = "controlled_stock" if facts.get("controlled") else "no_inventory"
-        return Part(view.say(key, name=name), suggestions=[view.say("chip_person")], state=about([mine]))
+        return AnswerPart(
+            renderer.say(key, name=name), suggestions=[renderer.say("chip_person")], state=about([mine])
+        )
     inventory = level.result["inventory"]
     if inventory["in_stock"]:
         quantity = int(inventory["qty"])
-        text = view.count("in_stock_low" if quantity <= LOW else "in_stock", quantity, name=name)
-        return Part(paragraphs(text, as_of(view)), suggestions=chips, state=about([mine]))
+        text = renderer.count("in_stock_low" if quantity <= LOW else "in_stock", quantity, name=name)
+        return AnswerPart(paragraphs(text, as_of(renderer)), suggestions=chips, state=about([mine]))
     eta = inventory.get("restock_eta")
-    day = restock_line(view, eta) if eta else view.say("restock_none")
-    head = none_there(view, name, level)
-    return Part(f"{head} {day}", suggestions=chips, state=about([mine]))
+    day = restock_line(renderer, eta) if eta else renderer.say("restock_none")
+    head = none_there(renderer, name, level)
+    return AnswerPart(f"{head} {day}", suggestions=chips, state=about([mine]))

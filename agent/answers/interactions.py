@@ -1,0 +1,44 @@
+"""Word an interaction check, with its card."""
+
+from collections.abc import Sequence
+
+from agent.answers.cards import InteractionPair, interactions_card
+from agent.answers.layout import paragraphs
+from agent.answers.parts import AnswerPart
+from agent.answers.products import about
+from agent.answers.render import listed
+from agent.answers.renderer import Renderer
+from agent.evidence import Labels
+from agent.inference.base import StepResult
+from agent.state import RememberedMedication
+
+
+def pairs_part(renderer: Renderer, known: Sequence[RememberedMedication], result: StepResult) -> AnswerPart:
+    """Return our stored sentence for each pair of these medicines, or that they cannot be assessed."""
+    names = {medication["id"]: renderer.name(medication) for medication in known}
+    person = [renderer.say("chip_person")]
+    gaps = [_label(renderer, gap) for gap in result.evidence.get("unassessed", ())]
+    if not result.ok:
+        if result.code != "UNKNOWN_MED_ID":
+            return AnswerPart(renderer.say("data_error"), suggestions=person)
+        missing = listed(gaps or list(names.values()), renderer.language)
+        text = renderer.say("interaction_unknown", names=missing)
+        return AnswerPart(text, suggestions=person, state=about(known))
+    pairs: list[InteractionPair] = []
+    for pair in sorted(result.evidence.get("pairs", ()), key=lambda pair: pair["level"] != "avoid"):
+        a, b = names.get(pair["a"], ""), names.get(pair["b"], "")
+        level = "same" if pair["kind"] == "same_ingredient" else str(pair["level"])
+        shared = [_label(renderer, ingredient) for ingredient in pair["ingredients"]]
+        text = renderer.say(f"pair_{level}", a=a, b=b, ingredients=listed(shared, renderer.language))
+        label = renderer.word("level", level).capitalize()
+        pairs.append({"names": [a, b], "level": level, "label": label, "text": text})
+    lines = [pair["text"] for pair in pairs]
+    if not pairs:
+        lines = [renderer.say("interaction_none", names=listed(list(names.values()), renderer.language))]
+    partly = renderer.say("interaction_partly", names=listed(gaps, renderer.language)) if gaps else ""
+    cards = [interactions_card(renderer, pairs, partly)] if pairs else []
+    return AnswerPart(paragraphs(*lines, partly), cards=cards, suggestions=person, state=about(known))
+
+
+def _label(renderer: Renderer, labels: Labels) -> str:
+    return str(labels["he"] if renderer.language == "he" and labels.get("he") else labels["en"])

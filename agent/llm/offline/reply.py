@@ -1,0 +1,94 @@
+"""Put an answer together from its parts, and say what the conversation is about afterwards."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from django.conf import settings
+
+from agent.answers.parts import AnswerPart, compose
+from agent.inference.base import Reply, Turn
+from agent.llm.offline.frames import REPEATABLE
+from agent.llm.offline.understand import Understood
+from agent.safety import emergency
+from agent.state import ConversationState, RememberedMedication
+from pharmacy_site.lib.text import words
+
+_ASKING: Final = frozenset(
+    words("what which should can could is do does how when who מה איזה איזו כדאי האם אפשר מתי כמה איך")
+)
+_REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
+_FORGOTTEN: Final = frozenset({"text", "others", "places", "offered"})
+
+
+def reply_of(understood: Understood, parts: Sequence[AnswerPart], turn: Turn) -> Reply:
+    """Return all parts as one answer, with what the conversation is about from here on."""
+    renderer = understood.renderer
+    if _may_be_urgent(understood, turn):
+        parts = [*parts, AnswerPart(renderer.say("urgent_line", medical=settings.EMERGENCY_MEDICAL))]
+    return compose(renderer, parts, _state_after(understood, parts, turn.state))
+
+
+def _state_after(
+    understood: Understood, parts: Sequence[AnswerPart], before: ConversationState
+) -> ConversationState:
+    state = before.copy()
+    focus = before.get("focus", [])
+    state["pending"] = None
+    if not (parts and "misses" in parts[0].state):
+        state["misses"] = 0
+    if "refusals" in state and understood.frames:
+        state["refused_with"] = ""
+    for part in parts:
+        state.update(part.state)
+    for frame in understood.frames:
+        if frame.intent in _REMEMBERED:
+            question = frame.kept()
+            question["details"] = {
+                key: value for key, value in frame.details.items() if key not in _FORGOTTEN
+            }
+            state["last"] = question
+        state["last_branch"] = frame.kept() if frame.intent in ("hours", "branch") else None
+        state["intent"] = frame.intent
+        if frame.place:
+            state["place"] = frame.place.copy()
+    state["focus"] = _named(state.get("focus", []), [*_medicines(understood), *focus])
+    ids = [medicine.get("id") for medicine in state["focus"]]
+    if focus and [medicine.get("id") for medicine in focus] != ids:
+        state["earlier"] = focus
+    return state
+
+
+def _may_be_urgent(understood: Understood, turn: Turn) -> bool:
+    """Return whether a message that got no facts may be an emergency in words that no rule knows."""
+    unknown = any("query" in medicine for medicine in _medicines(understood))
+    answered = (
+        understood.frames and not unknown and not any(frame.intent == "health" for frame in understood.frames)
+    )
+    if answered and not turn.refused:
+        return False
+    if emergency.hints(turn.text) or any(clause.has("unwell") for clause in understood.message.clauses):
+        return True
+    # A complaint ("I feel awful"), as against a question for advice ("what is good for a cold?").
+    return (
+        turn.refused in ("ADVICE", "DIAGNOSIS")
+        and not any(clause.medicines or clause.asks for clause in understood.message.clauses)
+        and not any(clause.words[0] in _ASKING for clause in understood.message.clauses)
+    )
+
+
+def _medicines(understood: Understood) -> list[RememberedMedication]:
+    return [medicine for frame in understood.frames for medicine in frame.medicines]
+
+
+def _named(
+    focus: Sequence[RememberedMedication], known: Sequence[RememberedMedication]
+) -> list[RememberedMedication]:
+    """Return the medicines talked about, still called as they were chosen: names of a large catalogue repeat."""
+    names = {one["id"]: one["name"] for one in known if "id" in one and "name" in one}
+    named = []
+    for medicine in focus:
+        one = medicine.copy()
+        if one.get("id") in names:
+            one["name"] = names[one["id"]]
+        named.append(one)
+    return named

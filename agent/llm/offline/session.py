@@ -1,0 +1,131 @@
+"""The offline model: deterministic, English and Hebrew, no network. What every installation without a key gets."""
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Final
+
+from agent.answers.layout import paragraphs
+from agent.answers.parts import AnswerPart
+from agent.answers.renderer import Renderer
+from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
+from agent.llm.offline import facts, listing, patients, supply, talk
+from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, SURE, Frame
+from agent.llm.offline.names import choose
+from agent.llm.offline.plan import Plan
+from agent.llm.offline.reply import reply_of
+from agent.llm.offline.understand import Understood, understand
+from agent.threads import run_db
+from pharmacy_site.lib.text import Language
+
+COURTESIES: Final = (
+    "greeting", "thanks", "bye", "help", "who", "language", "cancelled", "declined", "declined_name", "nothing_asked",
+    "out_of_scope", "what_refill",
+)  # fmt: skip
+PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
+    "info": facts.info,
+    "section": facts.section,
+    "detail": facts.each(facts.detail),
+    "rx": facts.rx,
+    "price": facts.each(facts.price),
+    "insurance": facts.insurance,
+    "same": facts.same,
+    "interaction": facts.interaction,
+    "stock": supply.stock,
+    "stock_place": supply.stock_place,
+    "list": listing.category,
+    "list_at": listing.category_at,
+    "equivalent": facts.each(listing.equivalents),
+    "restock": facts.each(supply.restock),
+    "hours": talk.branch,
+    "branch": talk.branch,
+    "person": talk.person,
+    "health": talk.health,
+    "upset": talk.upset,
+    "offer_person": talk.offer,
+    "which": talk.which,
+    "identify": patients.identify,
+    "prescriptions": patients.prescriptions,
+    "refill_status": patients.refill_status,
+    "refill": patients.refill,
+    "renew": patients.renew,
+    "renew_doctor": patients.renew_doctor,
+    "resend": patients.resend,
+    "logout": patients.logout,
+    **dict.fromkeys(COURTESIES, talk.courtesy),
+}
+
+
+class OfflineModel:
+    """The model of every installation without a language model."""
+
+    name = "offline"
+
+    async def open(self, turn: Turn) -> "OfflineSession":
+        """Read the message."""
+        return OfflineSession(turn, await run_db(understand)(turn))
+
+
+class OfflineSession(Session):
+    """Carries out one plan per frame, in order, and puts their parts together as the answer."""
+
+    def __init__(self, turn: Turn, understood: Understood) -> None:
+        super().__init__(turn)
+        self._understood = understood
+        self._plans = self._run_plans()
+        self._is_begun = False
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self._understood.renderer.language
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Return the steps that the current plan needs, or the whole answer."""
+        given, self._is_begun = results if self._is_begun else None, True
+        try:
+            return self._plans.send(given)  # type: ignore[arg-type]  # a generator begins with None
+        except StopIteration as done:
+            reply: Reply = done.value
+            return reply
+
+    def _run_plans(self) -> Generator[Sequence[Step], Sequence[StepResult], Reply]:
+        renderer, parts = self._understood.renderer, list(self._understood.parts)
+        for frame in self._understood.frames:
+            if question := ask_back(renderer, frame, self.turn):
+                parts.append(question)
+                continue
+            part = yield from PLANS[frame.intent](renderer, frame)
+            if frame.details.get("offered"):
+                part.text = paragraphs(renderer.say("offered_name", name=_offered_name(renderer)), part.text)
+            parts.append(facts.lost(renderer, part) if frame.confidence < SURE else part)
+        return reply_of(self._understood, parts, self.turn)
+
+
+def _offered_name(renderer: Renderer) -> str:
+    """Return the medicine that was only offered as what may be meant."""
+    options = (renderer.turn.state.get("pending") or {}).get("options") or [{}]
+    return renderer.name(options[0])
+
+
+def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
+    """Return a question back if the frame lacks its medicine or is not certain enough."""
+    if frame.intent == "ask_what" or (
+        LOST <= frame.confidence < SURE and frame.medicines and frame.intent == "info"
+    ):
+        names = [medicine for medicine in frame.medicines if "id" in medicine]
+        if names:
+            name = renderer.name(names[0])
+            chips = [renderer.say(chip, name=name) for chip in ("chip_info", "chip_stock", "chip_rx")]
+            return AnswerPart(
+                renderer.say("ask_what", name=name),
+                suggestions=chips,
+                state={"pending": {"kind": "what", "frame": frame.kept()}, "focus": [names[0].copy()]},
+            )
+    shown = [medicine for medicine in turn.state.get("shown", ()) if "id" in medicine]
+    if frame.intent in NEEDS_MEDICINE and not frame.medicines and len(shown) > 1:
+        return choose(renderer, frame, shown, head=renderer.say("which_of_these"))
+    if frame.intent in NEEDS_MEDICINE and not frame.medicines:
+        return AnswerPart(
+            renderer.say("which_medicine"),
+            state={"pending": {"kind": "medication", "frame": frame.kept()}},
+        )
+    return None

@@ -1,0 +1,83 @@
+"""Read a message: what the customer wants, as frames, and in which language to answer.
+
+normalise and recognise (`recognise`) → decide (`decide`); the plans of `plans` answer the frames.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent.answers.parts import AnswerPart
+from agent.answers.refusals import not_understood, refusal
+from agent.answers.renderer import Renderer
+from agent.inference.base import Turn
+from agent.llm.offline.decide import decide
+from agent.llm.offline.frames import LOST, PLAIN_FACTS, SURE, Frame
+from agent.llm.offline.recognise import Message, recognise
+from agent.safety import policy
+from pharmacy_site.lib.text import Language, language_of
+
+
+@dataclass(frozen=True)
+class Understood:
+    """What was read from a message: what the customer wants, as frames, and what is said in any case (`parts`)."""
+
+    renderer: Renderer
+    frames: tuple[Frame, ...]
+    message: Message
+    parts: tuple[AnswerPart, ...] = ()
+    answers_question: bool = False
+    """Whether the message answers a question of ours: a name, a choice, a yes, an identifier."""
+
+
+def understand(turn: Turn) -> Understood:
+    """Recognise the message and decide what to do; reads only the indexes of names."""
+    if turn.resumed or (turn.code.get("outcome") == "ok" and turn.state.get("waiting")):
+        waiting = turn.state.get("waiting")
+        frame = Frame.again(waiting) if waiting else Frame("prescriptions", 0.9)
+        # The code went to that person's own contact: whose prescriptions they are is proven now.
+        frame = replace(frame, details={k: v for k, v in frame.details.items() if k != "other_person"})
+        return Understood(Renderer(turn, turn.language), (frame,), Message("", (), ()))
+    message = recognise(turn.text)
+    renderer = Renderer(turn, _language(turn, message))
+    decided = decide(message, turn.state)
+    frames = decided.frames
+    if turn.refused:
+        return _refused(turn, renderer, message, frames)
+    first = frames[0] if frames else Frame("unknown", 0.4)
+    if first.intent == "language":
+        renderer = Renderer(turn, first.details["language"])
+    if first.confidence < LOST or first.intent == "unknown":
+        misses = int(turn.state.get("misses") or 0) + 1
+        return Understood(renderer, (), message, (not_understood(renderer, misses),))
+    return Understood(renderer, frames, message, answers_question=decided.answers_question)
+
+
+def _language(turn: Turn, message: Message) -> Language:
+    """Return the language of the message; of names, numbers and identifiers alone, the conversation's."""
+    kept: Language = "he" if turn.conversation_language == "he" else "en"
+    found = language_of(turn.text)
+    if found is None or (found == "en" and message.names_only):
+        return kept
+    return found
+
+
+def _refused(turn: Turn, renderer: Renderer, message: Message, frames: Sequence[Frame]) -> Understood:
+    """Refuse advice; a plain fact that is asked for in a clause of its own is still answered."""
+    medicines = [medicine for frame in frames for medicine in frame.medicines]
+    part = refusal(renderer, turn.refused, turn.state, medicines)
+    plain: list[Frame] = []
+    if len(message.clauses) > 1:
+        allowed = [
+            clause
+            for clause in message.clauses
+            if policy.check_input(clause.text) == policy.InputVerdict.ANSWER
+        ]
+        if allowed and len(allowed) < len(message.clauses):
+            rest = Message(
+                message.text,
+                tuple(clause for clause in allowed if clause.asks or clause.has("stock", "price")),
+                (),
+            )
+            found = decide(rest, {**turn.state, "pending": None}).frames if rest.clauses else ()
+            plain = [frame for frame in found if frame.intent in PLAIN_FACTS and frame.confidence >= SURE]
+    return Understood(renderer, tuple(plain), message, (part,))

@@ -1,0 +1,92 @@
+"""What a conversation has been about: read when a turn begins and written with its answer. JSON."""
+
+from typing import Any, TypedDict
+
+
+class RememberedMedication(TypedDict, total=False):
+    """A product that was talked about; or only `query`, a name that nothing on file is called."""
+
+    id: int
+    en: str
+    he: str
+    name: str
+    """How to call it in a tool's argument when others share its name."""
+    generic: str
+    strength: str
+    form: str
+    query: str
+    candidates: list[Any]
+    said: str
+    """How the customer called it."""
+    by: str
+    variant: str
+    """The kind of it that the customer asked for: "children" or "extended"."""
+
+
+class RememberedPlace(TypedDict, total=False):
+    """A store, a city, or a place without a store (`unserved`); `query` is what tools are given."""
+
+    query: str
+    en: str
+    he: str
+    store: int
+    city: str
+    unserved: bool
+
+
+class RememberedPrescription(TypedDict):
+    """A prescription that was listed."""
+
+    id: int
+    med_id: int
+    en: str
+    he: str
+
+
+class RememberedQuestion(TypedDict, total=False):
+    """What the customer wanted to know: an intent with what it is about."""
+
+    intent: str
+    medicines: list[RememberedMedication]
+    place: RememberedPlace | None
+    sections: list[str]
+    details: dict[str, Any]
+
+
+class PendingQuestion(TypedDict, total=False):
+    """What we asked back: its kind, what the customer can choose from, and the question that waits for the answer."""
+
+    kind: str
+    frame: RememberedQuestion
+    options: list[Any]
+    reason: str
+
+
+class ConversationState(TypedDict, total=False):
+    """All that is remembered from turn to turn."""
+
+    focus: list[RememberedMedication]
+    """The medicines that "it" means."""
+    earlier: list[RememberedMedication]
+    shown: list[RememberedMedication]
+    """The products that were listed last."""
+    prescriptions: list[RememberedPrescription]
+    last_stores: list[RememberedPlace]
+    place: RememberedPlace | None
+    intent: str
+    last: RememberedQuestion
+    last_branch: RememberedQuestion | None
+    pending: PendingQuestion | None
+    waiting: RememberedQuestion | None
+    """The question that is taken up again once the customer is identified."""
+    identifier_asked: bool
+    misses: int
+    """How many messages in a row were not understood."""
+    refusals: int
+    refused_with: str
+    basic: bool
+    """Whether the customer was told that the assistant works in basic mode."""
+    patient: int
+    """Whose conversation it was."""
+    personal: bool
+    """Whether it was about that patient's own data."""
