@@ -6,20 +6,19 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 from typing import Any
-from uuid import uuid4
 
 from benchmarks.databases import ROOT, Databases
 from benchmarks.frameworks import FRAMEWORKS, environment_made
 from benchmarks.measure import ratio
-from benchmarks.model_loops import KEY, MODEL, Figures, Lesson, Turn, measured
-from benchmarks.model_server import CALLS, MESSAGE
+from benchmarks.model_loops import KEY, MODEL, Figures, measured
+from benchmarks.model_server import MESSAGE
 
 TITLE = f'A turn with a language model ("{MESSAGE}"): two tool calls and an answer in 30 pieces'
 NOTES = (
@@ -30,9 +29,7 @@ NOTES = (
     "Both with guard, tools on the database, checks by sentence and of the whole, events; one conversation each. First",
     "text is the first checked sentence of ours, the first piece of the others. Identified: with a patient to hide.",
 )
-OURS, ANSWER_ALONE, BARE, RAW = "ours, turn", "ours, answer", "bare", "raw"
-IDENTIFIED = "ours, identified"
-PATIENT = "10000101"
+BARE, RAW = "bare", "raw"
 ROUNDS, TURNS, WARM = 5, 20, 10
 Take = Callable[[int], Figures]
 
@@ -46,12 +43,14 @@ def measure(own: Databases) -> list[dict[str, Any]]:
         import django
 
         django.setup()
+        from benchmarks import site_turns
+
         folder = Path(open.enter_context(tempfile.TemporaryDirectory()))
-        (folder / "lesson.json").write_text(json.dumps(asdict(lesson_of_the_site())))
+        (folder / "lesson.json").write_text(json.dumps(asdict(site_turns.lesson())))
         runner = open.enter_context(asyncio.Runner())
         takes: dict[str, Take] = {
             name: lambda count, begun=begun: runner.run(measured(begun, count))
-            for name, begun in our_turns().items()
+            for name, begun in site_turns.turns().items()
         }
         pythons = {RAW: sys.executable, BARE: sys.executable}
         pythons |= {name: str(frameworks) for name in FRAMEWORKS if not absent}
@@ -118,112 +117,3 @@ def loop_apart(command: list[str]) -> Iterator[Take]:
 
         yield take
         asked.close()
-
-
-def lesson_of_the_site() -> Lesson:
-    """What our own model is told and its tools answer, for the others."""
-    from django.utils import timezone
-
-    from agent.inference.base import Step, StepResult, Turn
-    from agent.llm import prompt
-    from agent.llm.functions import functions_told
-    from agent.safety.privacy.placeholders import Placeholders
-    from agent.tools.base import ToolContext
-    from agent.tools.registry import call_tool
-
-    turn, hidden = Turn(MESSAGE, "en", {}, timezone.localtime()), Placeholders()
-    told = prompt.messages_of(turn, [], hidden, "en")
-    context = ToolContext("chat:benchmark", "chat", "en", message=MESSAGE)
-    results = {}
-    for name, arguments in CALLS:
-        outcome = call_tool(name, arguments, context)
-        result = StepResult(Step(name, arguments), outcome.ok, outcome.result, "", outcome.evidence)
-        results[name] = prompt.result_told(result, hidden, "en")
-    instructions = "\n".join(message["content"] for message in told if message["role"] == "system")
-    return Lesson(instructions, MESSAGE, json.loads(functions_told(turn)), results)
-
-
-def our_turns() -> dict[str, Callable[[], Awaitable[Turn]]]:
-    """Our turns, each in a conversation of its own."""
-    from django.utils import timezone
-
-    from agent.chat.hub import Hub
-    from agent.chat.progress import RunProgress
-    from agent.conversation import accept, runs
-    from agent.conversation.events import conversation_begin
-    from agent.models import Conversation, Run
-    from agent.threads import run_db
-    from agent.turn import loop
-    from prescriptions.models import Patient
-
-    class Heard(Hub):
-        """A hub that notices when a customer would see text, and that the answer is in the log."""
-
-        shown: Callable[[], None]
-        is_done = False
-
-        def send(self, key: str, message: Any) -> None:
-            if message["type"] == "message.delta":
-                self.shown()
-            super().send(key, message)
-
-        def ring(self, key: str) -> None:
-            self.is_done = True
-            super().ring(key)
-
-    hubs: list[Heard] = []  # one, of the event loop that all turns run in
-
-    async def claimed(conversation: Conversation) -> Run:
-        await run_db(accept.message_accept)(
-            conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
-        )
-        run = await run_db(runs.run_claim)(conversation.pk)
-        assert run is not None
-        return run
-
-    async def answered(run: Run, shown: Callable[[], None]) -> str:
-        hub = hubs[0]
-        hub.shown, hub.is_done = shown, False
-        live = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
-        await loop.answer(run, live)
-        called = [call.step.name for call in live.calls.values() if call.ok]
-        if not hub.is_done or called != [name for name, _ in CALLS]:
-            raise RuntimeError(f"the turn called {called}")
-        return live.text
-
-    async def conversation_open() -> Conversation:
-        if not hubs:
-            hubs.append(Heard())
-        conversation: Conversation = (await run_db(conversation_begin)(language="en"))[0]
-        return conversation
-
-    async def whole() -> Turn:
-        conversation = await conversation_open()
-
-        async def turn(shown: Callable[[], None]) -> str:
-            return await answered(await claimed(conversation), shown)
-
-        return turn
-
-    async def answer_alone() -> Turn:
-        run = await claimed(await conversation_open())
-        return lambda shown: answered(run, shown)
-
-    def identified(conversation: Conversation) -> None:
-        proof = {"patient": Patient.objects.get(mrn=PATIENT), "verified_at": timezone.now()}
-        Conversation.objects.filter(pk=conversation.pk).update(**proof)
-
-    async def whole_identified() -> Turn:
-        conversation = await conversation_open()
-        await run_db(identified)(conversation)
-
-        async def turn(shown: Callable[[], None]) -> str:
-            return await answered(await claimed(conversation), shown)
-
-        return turn
-
-    return {
-        OURS: whole,
-        ANSWER_ALONE: answer_alone,
-        IDENTIFIED: whole_identified,
-    }

@@ -143,14 +143,10 @@ def births_in(text: str, today: date) -> Iterator[tuple[int, int]]:
     says_birth = bool(BIRTH_WORD.search(text))
     for pattern in DATES:
         for match in pattern.finditer(text):
-            parts = match.groupdict()
-            short = len(parts["year"]) == 2
-            if short and not says_birth:
+            short = len(match["year"]) == 2
+            if (short and not says_birth) or not is_calendar_date(match):
                 continue
-            year = int(parts["year"]) + (1900 if short else 0)
-            name = parts.get("name")
-            if not _is_date(name, parts):
-                continue
+            year = int(match["year"]) + (1900 if short else 0)
             if says_birth or today.year - _OLDEST <= year <= today.year - _YOUNGEST:
                 yield match.span()
     if says_birth:
@@ -160,8 +156,10 @@ def births_in(text: str, today: date) -> Iterator[tuple[int, int]]:
                 yield match.span()
 
 
-def _is_date(name: str | None, parts: dict[str, str]) -> bool:
-    if name is not None:
+def is_calendar_date(match: re.Match[str]) -> bool:
+    """Return whether what one of the `DATES` found has a possible day and month."""
+    parts = match.groupdict()
+    if parts.get("name"):
         return 1 <= int(parts["day"]) <= 31
     return is_day_and_month(int(parts["first"]), int(parts["second"]))
 

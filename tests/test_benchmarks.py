@@ -81,14 +81,14 @@ def test_the_echoes_say_again_what_they_hear(name: str) -> None:
 def test_our_turn_and_the_bare_loops_end_with_the_same_answer(
     demo_committed: None, settings: Any, tmp_path: Path
 ) -> None:
-    from benchmarks import model_loops, model_turn
+    from benchmarks import model_loops, model_turn, site_turns
 
     lesson = tmp_path / "lesson.json"
-    lesson.write_text(json.dumps(asdict(model_turn.lesson_of_the_site())))
+    lesson.write_text(json.dumps(asdict(site_turns.lesson())))
     with model_turn.model_served() as port, asyncio.Runner() as runner:
         settings.OPENAI_BASE_URL = base_url = f"http://127.0.0.1:{port}/v1"
         settings.OPENAI_API_KEY, settings.OPENAI_MODEL = model_loops.KEY, model_loops.MODEL
-        for begun in model_turn.our_turns().values():
+        for begun in site_turns.turns().values():
             assert len(runner.run(model_loops.measured(begun, 2)).text) == 2
         for name in ("raw", "bare"):
             command = [sys.executable, "-m", "benchmarks.model_loops", name, base_url, str(lesson)]

@@ -47,11 +47,6 @@ class Usage:
     personal: bool = False
     """Whether the model was sent a patient's data, so that its words may hold some."""
 
-    def add(self, other: "Usage") -> None:
-        """Add the tokens of another request."""
-        self.tokens_in += other.tokens_in
-        self.tokens_out += other.tokens_out
-
 
 @dataclass(frozen=True)
 class Turn:

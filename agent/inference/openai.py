@@ -1,22 +1,28 @@
-"""The wire to a language model: one streamed chat completion of any OpenAI-compatible server.
+"""Ask an OpenAI-compatible server for one streamed chat completion, with the `openai` SDK.
 
-Nothing here knows what is asked. Whatever goes wrong is ModelUnavailable with a short reason; an answer that was cut off is
-no answer.
+The SDK sends the request and reads the stream. What it leaves to its caller is here: how long a server may be silent and
+how long the whole answer may take, how much it may send, when to try again, when to leave a failing server alone, and one
+short reason for whatever goes wrong. An answer that was cut off is no answer.
 """
 
 import asyncio
 import json
 import logging
-import math
 import random
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final
 
 import httpx2
 import openai
+from openai.resources.chat.completions import AsyncCompletions
+from openai.types.chat import ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import (
+    ChoiceDelta,
+    ChoiceDeltaToolCall,
+    ChoiceDeltaToolCallFunction,
+)
 
 from agent.inference.base import ModelUnavailable, Usage, Withheld
 from agent.inference.tracing import chat_span
@@ -24,21 +30,24 @@ from pharmacy_site.lib.breaker import Breaker
 
 log = logging.getLogger(__name__)
 MOST_OUTPUT_TOKENS: Final = 1_200
-MOST_CHARACTERS: Final = 20_000  # of one answer, if a server does not keep to the tokens
+_MOST_CHARACTERS: Final = 20_000  # of one answer, if a server does not keep to the tokens
+_MOST_BYTES: Final = 10_000_000  # of one response: each character may come as a chunk of its own
 _RETRY_WAIT: Final = (0.2, 0.8)  # seconds, a random point between
 _LONGEST_RETRY_AFTER: Final = 2.0
 _CHARACTERS_PER_TOKEN: Final = 3  # a low guess for servers that report no usage: rather too many than too few
-_FIRST_RETRYABLE: Final = 500
-_MOST_TOLD_TOKENS: Final = 10_000_000  # no request takes more; what a server tells beyond is no count
-_LONGEST_LINE: Final = 20 * MOST_CHARACTERS  # bytes: each character may come as twelve
-_REST_WAIT: Final = 0.1  # seconds for what a server sends after its answer
-_MISSHAPEN: Final = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
-_JSON: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_MOST_REPORTED_TOKENS: Final = 10_000_000  # no request takes more
+# An idle connection is kept for longer than the 5 s of the SDK: most turns would begin with a handshake.
+_CONNECTIONS: Final = httpx2.Limits(
+    max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=60.0
+)
+_ANY_KEY: Final = "none"  # the SDK wants a key, also for a server that wants none
+# The SDK does not check a chunk: any part may be missing or of another type.
+_MALFORMED: Final = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function that the model wants called; the arguments are what it wrote, an object."""
+    """A function that the model wants called, with the arguments that it wrote."""
 
     id: str
     name: str
@@ -47,98 +56,52 @@ class Call:
 
 @dataclass(frozen=True)
 class Completion:
-    """A whole answer."""
+    """A whole answer; `is_cut` when it ended at the limit of output tokens."""
 
     text: str
     calls: tuple[Call, ...]
-    is_cut: bool  # at the limit of output tokens
-
-
-@dataclass
-class _Parts:
-    """What has come so far."""
-
-    text: list[str] = field(default_factory=list)
-    calls: dict[int, dict[str, str]] = field(default_factory=dict)
-    finish: str = ""
-    usage: Usage | None = None
-    size: int = 0
-
-
-class _NotAnswered(Exception):
-    """No answer began: why, and in how many seconds it may be asked again (None: not at all)."""
-
-    def __init__(self, reason: str, wait: float | None) -> None:
-        self.reason, self.wait = reason, wait
-
-
-class Server:
-    """An OpenAI-compatible server: the SDK's address, headers and connections."""
-
-    def __init__(self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient) -> None:
-        """`http` is the one that the client was given."""
-        self._http, self._timeout = http, client.timeout
-        self._url = f"{client.base_url}chat/completions"
-        headers: dict[str, Any] = {**client.default_headers, **client.auth_headers}
-        self._headers = {name: value for name, value in headers.items() if isinstance(value, str)}
-
-    async def post(self, body: bytes) -> httpx2.Response:
-        """Asks for a chat completion; the answer is to be read and closed. Raises _NotAnswered.
-
-        Not by the SDK's `create` nor its stream, and not by its `post`: to look through a request for values to convert, to
-        build its options and to make an object of each chunk cost more than all the rest of a request.
-        """
-        request = self._http.build_request(
-            "POST", self._url, content=body, headers=self._headers, timeout=self._timeout
-        )
-        try:
-            response = await self._http.send(request, stream=True)
-        except httpx2.TimeoutException:
-            raise _NotAnswered("timeout", random.uniform(*_RETRY_WAIT)) from None
-        except httpx2.HTTPError:
-            raise _NotAnswered("unreachable", random.uniform(*_RETRY_WAIT)) from None
-        if response.is_success:
-            return response
-        await response.aclose()
-        raise _NotAnswered(_reason(response.status_code), _retry_wait(response))
+    is_cut: bool
 
 
 class ChatCompletions:
     """A model behind an OpenAI-compatible address.
 
-    `first_token` are the seconds until anything comes, and between any two pieces.
+    `first_token` is the number of seconds until anything must come, and between any two pieces.
     """
 
-    def __init__(self, server: Server, *, model: str, breaker: Breaker, first_token: float) -> None:
+    def __init__(
+        self, completions: AsyncCompletions, *, model: str, breaker: Breaker, first_token: float
+    ) -> None:
         self.model = model
-        self._server, self._breaker, self._first_token = server, breaker, first_token
+        self._completions, self._breaker, self._first_token = completions, breaker, first_token
 
     async def complete(
         self,
         messages: Sequence[Mapping[str, Any]],
-        functions: str,
+        functions: Sequence[Mapping[str, Any]],
         usage: Usage,
         hear: Callable[[str], Awaitable[None]],
         until: float,
     ) -> Completion:
-        """Asks for one answer; `hear` gets its text as it comes, `usage` what it cost.
+        """Return one answer; `hear` gets its text as it comes, and its tokens are added to `usage`.
 
-        `functions` are those that may be called, a JSON list or nothing. `until` is the time of the event loop by which the
-        answer must be whole. Raises ModelUnavailable.
+        The tokens are counted also when the answer fails or the caller is cancelled. `functions` are those that may be
+        called. `until` is the time of the event loop by which the answer must be whole. Raises ModelUnavailable.
         """
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
         request = {
             "model": self.model,
             "messages": messages,
-            "stream": True,
             "stream_options": {"include_usage": True},
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
+            **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
         }
-        parts = _Parts()
-        with chat_span(self.model) as seen:
+        answer = _Answer()
+        with chat_span(self.model) as attributes:
             try:
-                completion = await self._asked(request, functions, parts, hear, until)
+                await self._receive(request, answer, hear, until)
+                completion = answer.completion()
             except ModelUnavailable as error:
                 self._breaker.failed()
                 log.warning("model %s unavailable: %s", self.model, error.reason)
@@ -146,206 +109,207 @@ class ChatCompletions:
             except Withheld:
                 self._breaker.succeeded()
                 raise
-            else:
-                self._breaker.succeeded()
-                return completion
             finally:
-                spent = parts.usage or _guessed(messages, parts)
-                usage.add(spent)
-                seen |= {
-                    "gen_ai.usage.input_tokens": spent.tokens_in,
-                    "gen_ai.usage.output_tokens": spent.tokens_out,
-                }
+                tokens_in, tokens_out = answer.tokens or _estimated_tokens(messages, answer)
+                usage.tokens_in += tokens_in
+                usage.tokens_out += tokens_out
+                attributes["gen_ai.usage.input_tokens"] = tokens_in
+                attributes["gen_ai.usage.output_tokens"] = tokens_out
+        self._breaker.succeeded()
+        return completion
 
-    async def _asked(
+    async def _receive(
         self,
-        request: dict[str, Any],
-        functions: str,
-        parts: _Parts,
+        request: Mapping[str, Any],
+        answer: "_Answer",
         hear: Callable[[str], Awaitable[None]],
         until: float,
-    ) -> Completion:
-        """One request, and once more when the server was only busy."""
-        first_by = asyncio.get_running_loop().time() + self._first_token
+    ) -> None:
+        """Fill `answer` from one request, against the clocks of silence and of the whole answer."""
+        time = asyncio.get_running_loop().time
         try:
-            told = f',"tools":{functions},"parallel_tool_calls":true' if functions else ""
-            body = f"{_JSON.encode(request)[:-1]}{told}}}".encode()
-            async with asyncio.timeout_at(until):
-                for is_last in (False, True):
-                    try:
-                        return await self._streamed(body, parts, hear, first_by)
-                    except _NotAnswered as error:
-                        if is_last or error.wait is None:
-                            raise ModelUnavailable(error.reason) from None
-                        await asyncio.sleep(error.wait)
+            async with (
+                asyncio.timeout_at(min(until, time() + self._first_token)) as clock,
+                aclosing(self._pieces(request, answer)) as pieces,
+            ):
+                async for piece in pieces:
+                    if piece:
+                        clock.reschedule(until)  # the time that we take is no silence of the server
+                        await hear(piece)
+                    clock.reschedule(min(until, time() + self._first_token))
         except TimeoutError:
             raise ModelUnavailable("timeout") from None
-        except httpx2.HTTPError:
-            raise ModelUnavailable("cut") from None
-        except UnicodeError:  # half a character in what is told
-            raise ModelUnavailable("malformed") from None
-        raise AssertionError
 
-    async def _streamed(
-        self, body: bytes, parts: _Parts, hear: Callable[[str], Awaitable[None]], first_by: float
-    ) -> Completion:
-        async with (
-            _Silence(first_by, self._first_token) as silence,
-            aclosing(await self._server.post(body)) as response,
-            aclosing(_lines(response)) as lines,
-        ):
-            async for line in lines:
-                if not line.startswith(b"data:"):
-                    continue
-                data = line[5:].strip()
-                if data == b"[DONE]":
-                    silence.pause()
-                    await _read_on(lines)
-                    break
-                try:
-                    piece = _taken(json.loads(data.decode(errors="replace")), parts)
-                except _MISSHAPEN:  # only of the answer's own shape: what `hear` raises is ours
-                    raise ModelUnavailable("malformed") from None
-                if piece is None:
-                    continue
-                if piece:
-                    silence.pause()
-                    await hear(piece)
-                silence.begin()
+    async def _pieces(self, request: Mapping[str, Any], answer: "_Answer") -> AsyncGenerator[str, None]:
+        """Yield the text of an answer as it comes, "" for a part of a call. Raises ModelUnavailable.
+
+        Only errors of the server's making are caught here: what `hear` raises is not raised inside this generator.
+        """
         try:
-            return _whole(parts)
-        except _MISSHAPEN:
+            async with await self._stream(request) as chunks:
+                async for chunk in chunks:
+                    piece = answer.add(chunk)
+                    if piece is not None:
+                        yield piece
+        except openai.APIConnectionError:
+            raise ModelUnavailable("cut") from None
+        except openai.APIError:  # sent in the place of a chunk
+            raise ModelUnavailable("overloaded") from None
+        except _MALFORMED:
             raise ModelUnavailable("malformed") from None
 
+    async def _stream(self, request: Mapping[str, Any]) -> openai.AsyncStream[ChatCompletionChunk]:
+        """Send the request, once more when the server was only busy. Raises ModelUnavailable.
 
-class _Silence:
-    """A timeout of the time in which nothing comes.
-
-    It has one timer, which looks how long that is: to set it anew for each piece costs more than to parse the piece.
-    """
-
-    def __init__(self, first_by: float, seconds: float) -> None:
-        self._until, self._seconds = first_by, seconds
-        self._loop = asyncio.get_running_loop()
-        self._timeout = asyncio.timeout(None)
-
-    def pause(self) -> None:
-        """It is our turn: the time does not count."""
-        self._until = math.inf
-
-    def begin(self) -> None:
-        """The server's time begins anew."""
-        self._until = self._loop.time() + self._seconds
-
-    def _look(self) -> None:
-        now = self._loop.time()
-        if now >= self._until:
-            self._timeout.reschedule(now)
-        else:
-            self._timer = self._loop.call_at(min(self._until, now + self._seconds), self._look)
-
-    async def __aenter__(self) -> Self:
-        await self._timeout.__aenter__()
-        self._timer = self._loop.call_at(self._until, self._look)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._timer.cancel()
-        await self._timeout.__aexit__(kind, error, trace)
+        The SDK's own retries would wait for as long as a server asks for, up to two minutes.
+        """
+        is_second = False
+        while True:
+            try:
+                stream: openai.AsyncStream[ChatCompletionChunk] = await self._completions.create(
+                    stream=True, **request
+                )
+                return stream
+            except (openai.APIError, httpx2.HTTPError) as error:
+                wait = _retry_wait(error)
+                if is_second or wait is None:
+                    raise ModelUnavailable(_reason(error)) from None
+            is_second = True
+            await asyncio.sleep(wait)
 
 
-async def _lines(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
-    """The lines of a response as they come. Those of `Response.aiter_lines` would also end within a JSON text, at U+2028."""
-    rest = b""
-    async with aclosing(response.aiter_bytes()) as chunks:
-        async for chunk in chunks:
-            *lines, rest = (rest + chunk).replace(b"\r", b"\n").split(b"\n")
-            for line in lines:
-                yield line
-            if len(rest) > _LONGEST_LINE:
+def client_open(key: str, base_url: str, seconds: float) -> openai.AsyncOpenAI:
+    """Open a client with connections of its own; they belong to the event loop that uses them first."""
+    http = openai.DefaultAsyncHttpxClient(limits=_CONNECTIONS, event_hooks={"response": [_limit]})
+    return openai.AsyncOpenAI(
+        api_key=key or _ANY_KEY,
+        base_url=base_url or None,
+        timeout=seconds,
+        max_retries=0,
+        http_client=http,
+    )
+
+
+class _LimitedBody(httpx2.AsyncByteStream):
+    """A response's body that ends with an error when it grows too long: the SDK keeps a line of any length."""
+
+    def __init__(self, body: httpx2.AsyncByteStream) -> None:
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for data in self._body:
+            size += len(data)
+            if size > _MOST_BYTES:
                 raise ModelUnavailable("too_long")
-    yield rest
+            yield data
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
 
 
-async def _read_on(lines: AsyncGenerator[bytes, None]) -> None:
-    """Reads to the end behind a whole answer, for a moment: only then its connection can be used again."""
-    with suppress(TimeoutError, httpx2.HTTPError, ModelUnavailable):
-        async with asyncio.timeout(_REST_WAIT):
-            async for _ in lines:
-                pass
+async def _limit(response: httpx2.Response) -> None:
+    assert isinstance(response.stream, httpx2.AsyncByteStream)
+    response.stream = _LimitedBody(response.stream)
 
 
-def _taken(chunk: dict[str, Any], parts: _Parts) -> str | None:
-    """Keeps what a chunk brings; returns its text, "" for a piece of a call, None when it brings nothing."""
-    if used := chunk.get("usage"):
-        told_in, told_out = int(used["prompt_tokens"]), int(used["completion_tokens"])
-        if min(told_in, told_out) >= 0 and max(told_in, told_out) <= _MOST_TOLD_TOKENS:
-            parts.usage = Usage(told_in, told_out)  # else nobody's count: ours stands
-    if chunk.get("error"):
-        raise ModelUnavailable("overloaded")
-    if not chunk["choices"]:
-        return None
-    choice = chunk["choices"][0]
-    parts.finish = choice.get("finish_reason") or parts.finish
-    delta = choice.get("delta") or {}
-    if delta.get("refusal"):
-        raise ModelUnavailable("refused")
-    text: str = delta.get("content") or ""
-    parts.size += len(text)
-    for call in delta.get("tool_calls") or ():
-        told = parts.calls.setdefault(int(call["index"]), {"id": "", "name": "", "arguments": ""})
-        function = call.get("function") or {}
-        told["id"] = call.get("id") or told["id"]
-        told["name"] = function.get("name") or told["name"]
-        told["arguments"] += function.get("arguments") or ""
-        parts.size += len(function.get("arguments") or "")
-    if parts.size > MOST_CHARACTERS:
-        raise ModelUnavailable("too_long")
-    if text:
-        parts.text.append(text)
-    return text if text or delta.get("tool_calls") else None
+@dataclass
+class _PartialCall:
+    id: str = ""
+    name: str = ""
+    arguments: str = ""
 
 
-def _guessed(messages: Sequence[Mapping[str, Any]], parts: _Parts) -> Usage:
-    """What a request cost whose server did not say, or did not come to it."""
-    return Usage(len(str(messages)) // _CHARACTERS_PER_TOKEN, parts.size // _CHARACTERS_PER_TOKEN)
+@dataclass
+class _Answer:
+    """What has come of an answer so far; `tokens` (in, out) as far as the server reports them."""
+
+    text: str = ""
+    calls: dict[int, _PartialCall] = field(default_factory=dict)
+    finish: str = ""
+    tokens: tuple[int, int] | None = None
+    size: int = 0
+
+    def add(self, chunk: ChatCompletionChunk) -> str | None:
+        """Add a chunk and return its text: "" for a part of a call, None when it brings nothing."""
+        if chunk.usage:
+            tokens = int(chunk.usage.prompt_tokens), int(chunk.usage.completion_tokens)
+            if all(0 <= count <= _MOST_REPORTED_TOKENS for count in tokens):
+                self.tokens = tokens
+        if not chunk.choices:
+            return None
+        choice = chunk.choices[0]
+        self.finish = choice.finish_reason or self.finish
+        delta = choice.delta or ChoiceDelta()
+        if delta.refusal:
+            raise ModelUnavailable("refused")
+        text, calls = delta.content or "", delta.tool_calls or []
+        self.text += text
+        self.size += len(text)
+        for call in calls:
+            self._add_call(call)
+        if self.size > _MOST_CHARACTERS:
+            raise ModelUnavailable("too_long")
+        return text if text or calls else None
+
+    def _add_call(self, part: ChoiceDeltaToolCall) -> None:
+        call = self.calls.setdefault(int(part.index), _PartialCall())
+        function = part.function or ChoiceDeltaToolCallFunction()
+        call.id = part.id or call.id
+        call.name = function.name or call.name
+        call.arguments += function.arguments or ""
+        self.size += len(function.arguments or "")
+
+    def completion(self) -> Completion:
+        """Return the whole answer. Raises ModelUnavailable when it is cut off or has calls that cannot be made."""
+        if self.finish not in ("stop", "tool_calls", "length", "function_call"):
+            raise ModelUnavailable("refused" if self.finish == "content_filter" else "cut")
+        try:
+            calls = [_call(place, self.calls[place]) for place in sorted(self.calls)]
+            if len({call.id for call in calls}) < len(calls):
+                calls = [replace(call, id=f"call_{place}") for place, call in enumerate(calls)]
+        except _MALFORMED:
+            raise ModelUnavailable("malformed") from None
+        return Completion(self.text, tuple(calls), self.finish == "length")
 
 
-def _whole(parts: _Parts) -> Completion:
-    if parts.finish not in ("stop", "tool_calls", "length", "function_call"):
-        raise ModelUnavailable("refused" if parts.finish == "content_filter" else "cut")
-    calls = []
-    for place in sorted(parts.calls):
-        told = parts.calls[place]
-        arguments = json.loads(told["arguments"] or "{}")
-        unwritable = (
-            b"\\u0000" in json.dumps(arguments, ensure_ascii=False).encode()
-        )  # nor are lone surrogates
-        if not isinstance(arguments, dict) or not told["name"] or unwritable:
-            raise ModelUnavailable("malformed")
-        calls.append(Call(told["id"] or f"call_{place}", told["name"], arguments))
-    if len({call.id for call in calls}) < len(calls):
-        calls = [replace(call, id=f"call_{place}") for place, call in enumerate(calls)]
-    return Completion("".join(parts.text), tuple(calls), parts.finish == "length")
+def _call(place: int, part: _PartialCall) -> Call:
+    arguments = json.loads(part.arguments or "{}")
+    # No database takes these characters; half of a surrogate pair fails to encode.
+    has_null = b"\\u0000" in json.dumps(arguments, ensure_ascii=False).encode()
+    if not isinstance(arguments, dict) or not part.name or has_null:
+        raise ModelUnavailable("malformed")
+    return Call(part.id or f"call_{place}", part.name, arguments)
 
 
-def _retry_wait(response: httpx2.Response) -> float | None:
-    """Seconds until a second try, None when there is to be none."""
-    status = response.status_code
-    if status != httpx2.codes.TOO_MANY_REQUESTS and status < _FIRST_RETRYABLE:
+def _estimated_tokens(messages: Sequence[Mapping[str, Any]], answer: _Answer) -> tuple[int, int]:
+    """Return the tokens in and out of a request whose server did not report them, or did not get so far."""
+    return len(str(messages)) // _CHARACTERS_PER_TOKEN, answer.size // _CHARACTERS_PER_TOKEN
+
+
+def _retry_wait(error: Exception) -> float | None:
+    """Return the seconds until a second try, None when there is to be none."""
+    wait = random.uniform(*_RETRY_WAIT)
+    if not isinstance(error, openai.APIStatusError):
+        return wait
+    if not isinstance(error, openai.RateLimitError | openai.InternalServerError):
         return None
     try:
-        asked = float(response.headers.get("retry-after", "0"))
+        requested = float(error.response.headers.get("retry-after", "0"))
     except ValueError:
-        asked = 0.0
-    if not asked <= _LONGEST_RETRY_AFTER:  # also what is no number
-        return None
-    return max(asked, random.uniform(*_RETRY_WAIT))
+        requested = 0.0
+    # Written so that it also refuses NaN.
+    return max(requested, wait) if requested <= _LONGEST_RETRY_AFTER else None
 
 
-def _reason(status: int) -> str:
-    if status in (401, 403):
-        return "key"
-    return "overloaded" if status == 429 or status >= _FIRST_RETRYABLE else "request"
+def _reason(error: Exception) -> str:
+    match error:
+        case openai.APITimeoutError():
+            return "timeout"
+        case openai.AuthenticationError() | openai.PermissionDeniedError():
+            return "key"
+        case openai.RateLimitError() | openai.InternalServerError():
+            return "overloaded"
+        case openai.APIStatusError():
+            return "request"
+    return "unreachable"

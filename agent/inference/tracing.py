@@ -1,4 +1,7 @@
-"""OpenTelemetry spans of requests to a language model, where OpenTelemetry is installed and set up. Never any content."""
+"""Open OpenTelemetry spans around requests to a language model, where OpenTelemetry is installed and set up.
+
+A span never holds what was sent or answered.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +16,8 @@ _TRACER: Final[Any] = (
 
 @contextmanager
 def chat_span(model: str) -> Iterator[dict[str, Any]]:
-    """A span around one request; what is put into the mapping becomes its attributes."""
-    attributes: dict[str, Any] = {}
+    """Open a span around one request and yield its attributes, to be filled in."""
+    attributes: dict[str, Any] = {"gen_ai.operation.name": "chat", "gen_ai.request.model": model}
     if _TRACER is None:
         yield attributes
         return
@@ -25,9 +28,7 @@ def chat_span(model: str) -> Iterator[dict[str, Any]]:
         try:
             yield attributes
         except Exception as error:
-            span.set_attribute("error.type", getattr(error, "reason", type(error).__name__))
+            attributes["error.type"] = getattr(error, "reason", type(error).__name__)
             raise
         finally:
-            span.set_attributes(
-                {"gen_ai.operation.name": "chat", "gen_ai.request.model": model, **attributes}
-            )
+            span.set_attributes(attributes)

@@ -1,41 +1,38 @@
-"""Which model an installation has: the offline model, or a language model with the offline one behind it."""
+"""Choose the model of an installation: the offline model, or a language model with the offline one behind it."""
 
 import asyncio
-import weakref
 from functools import lru_cache
 from typing import Final
+from weakref import WeakKeyDictionary
 
-import httpx2
-import openai
 from django.conf import settings
+from openai import AsyncOpenAI
 
 from agent.inference.base import Model
-from agent.inference.openai import ChatCompletions, Server
+from agent.inference.openai import ChatCompletions, client_open
 from agent.llm.dialogue import LanguageModel
 from agent.llm.fallback import FirstAvailable
 from agent.llm.offline.session import OfflineModel
 from pharmacy_site.lib.breaker import Breaker
 
-_FAILURES, _LEFT_ALONE = 5, 30.0
-_ANY_KEY = "none"  # a server of one's own may want none; the SDK does
-_KEPT: Final = httpx2.Limits(max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=60.0)
-"""As many connections as the SDK's own; an idle one is kept for longer than 5 s, or most turns would begin with a handshake."""
-_servers: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], Server]] = (
-    weakref.WeakKeyDictionary()
+BREAKER_FAILURES: Final = 5
+BREAKER_SECONDS: Final = 30.0
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str], AsyncOpenAI]] = (
+    WeakKeyDictionary()
 )
 
 
 def has_language_model() -> bool:
-    """Whether the settings name a language model."""
+    """Return whether the settings name a language model."""
     return bool(settings.OPENAI_API_KEY or settings.OPENAI_BASE_URL)
 
 
 def configured() -> Model:
-    """The model that the settings name. Call it inside the event loop that will ask it."""
+    """Return the model that the settings name. Call it inside the event loop that will use it."""
     if not has_language_model():
         return OfflineModel()
     completions = ChatCompletions(
-        _server(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
+        _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL).chat.completions,
         model=settings.OPENAI_MODEL,
         breaker=breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
         first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,
@@ -45,23 +42,13 @@ def configured() -> Model:
 
 @lru_cache(maxsize=8)
 def breaker(base_url: str, model: str) -> Breaker:
-    """This process's breaker of one model."""
-    return Breaker(f"model {model}", failures=_FAILURES, seconds=_LEFT_ALONE)
+    """Return this process's breaker of one model."""
+    return Breaker(f"model {model}", failures=BREAKER_FAILURES, seconds=BREAKER_SECONDS)
 
 
-def _server(key: str, base_url: str) -> Server:
-    """The event loop's way to a server: its connections belong to the loop."""
-    servers = _servers.setdefault(asyncio.get_running_loop(), {})
-    if (key, base_url) not in servers:
-        servers[key, base_url] = server_open(key, base_url)
-    return servers[key, base_url]
-
-
-def server_open(key: str, base_url: str) -> Server:
-    """A way to a server, with connections of its own."""
-    http = openai.DefaultAsyncHttpxClient(limits=_KEPT)
-    timeout = httpx2.Timeout(settings.OPENAI_TIMEOUT, connect=settings.OPENAI_FIRST_TOKEN_TIMEOUT)
-    client = openai.AsyncOpenAI(
-        api_key=key or _ANY_KEY, base_url=base_url or None, timeout=timeout, http_client=http
-    )
-    return Server(client, http)
+def _client(key: str, base_url: str) -> AsyncOpenAI:
+    """Return the running event loop's client: its connections cannot be used in another loop."""
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if (key, base_url) not in clients:
+        clients[key, base_url] = client_open(key, base_url, settings.OPENAI_TIMEOUT)
+    return clients[key, base_url]

@@ -4,7 +4,6 @@ No function writes. A procedure (proving who asks, a refill, a person) hands the
 fixed words, its checks and its confirmation card.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -61,20 +60,19 @@ _REFILL: Final = _function(
 )
 
 
-def functions_told(turn: Turn) -> str:
-    """The function definitions that this turn's model is given, as a JSON list: of each kind of turn written once."""
+def functions_told(turn: Turn) -> Sequence[Mapping[str, Any]]:
+    """Return the definitions of the functions that this turn's model may call."""
     return _functions_told(is_identified=bool(turn.identifier))
 
 
 @cache
-def _functions_told(*, is_identified: bool) -> str:
+def _functions_told(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
     tools = [
         definition
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    given = [*tools, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY]
-    return json.dumps(given, ensure_ascii=False, separators=(",", ":"))
+    return (*tools, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY)
 
 
 @dataclass(frozen=True)

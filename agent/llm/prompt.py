@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from agent.inference.base import StepResult, Turn
 from agent.llm import prompts
-from agent.safety.disclosure import told_of
+from agent.safety.disclosure import disclosed_of
 from agent.safety.privacy.placeholders import Placeholders
 from pharmacy_site.lib.json_values import rebuilt, same
 from pharmacy_site.lib.text import words
@@ -114,7 +114,7 @@ def _summary(payload: Mapping[str, Any]) -> str:
 
 def result_told(result: StepResult, hidden: Placeholders, language: str) -> str:
     """One result as JSON for the model: the contract's output and the facts beside it, in the answer's language."""
-    found = told_of(result.result, result.evidence)
+    found = disclosed_of(result.result, result.evidence)
     told = {"result": found["result"], "facts": _in_language(found["facts"], language)}
     text = json.dumps(hidden.hide_known(told), ensure_ascii=False, default=str)
     if len(text) > LONGEST_RESULT:

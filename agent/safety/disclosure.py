@@ -1,4 +1,4 @@
-"""What of a call's findings may be told: not how many packs there are of a controlled medicine (the branch is asked)."""
+"""Remove from a call's findings how many packs there are of a controlled medicine: customers have to ask the branch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
@@ -10,18 +10,16 @@ V = TypeVar("V")
 
 _QUANTITIES: Final = frozenset({"qty", "quantity", "qty_on_hand", "low", "threshold"})
 _IDS: Final = ("med_id", "medication_id", "id")
-KEPT_BACK: Final = "ask the branch"
-_PLAIN: Final = (str, int, float, type(None))  # most values of a result, and told apart at once
+WITHHELD: Final = "ask the branch"
 
 
-def disclosed(told: Mapping[str, Any]) -> dict[str, Any]:
-    """A tool's result or evidence (JSON) without the quantities of controlled medicines."""
-    controlled = _controlled(told)
+def disclosed(findings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool's result or evidence (JSON) without the quantities of controlled medicines."""
+    controlled = _controlled(findings)
     if not controlled:
-        return dict(told)
-    only = "*" in controlled
-    kept: dict[str, Any] = _without(told, controlled, hide=only)
-    return kept
+        return dict(findings)
+    shown: dict[str, Any] = _without(findings, controlled, hide="*" in controlled)
+    return shown
 
 
 def _controlled(value: Any) -> set[str]:
@@ -41,13 +39,12 @@ def _controlled(value: Any) -> set[str]:
 
 
 def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
-    if isinstance(value, _PLAIN):
-        return value
+    """Return a value without the quantities of these medicines; `hide`: the value is part of one of them."""
     if isinstance(value, Mapping):
         own = next((str(value[key]).removeprefix("med-") for key in _IDS if key in value), "")
         hide = hide or own in controlled
         return {
-            key: KEPT_BACK
+            key: WITHHELD
             if (hide and key in _QUANTITIES) or key in controlled
             else _without(item, controlled, hide=hide)
             for key, item in value.items()
@@ -58,7 +55,7 @@ def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
 
 
 class Findings:
-    """What one call found, as a key: it is large and nobody changes it, so it is known by being the same object."""
+    """What one call found, as a key of the turn's memo: equal if it is the same objects, since they are large."""
 
     def __init__(self, result: Mapping[str, Any], evidence: Mapping[str, Any]) -> None:
         self.result, self.evidence = result, evidence
@@ -70,26 +67,26 @@ class Findings:
         return hash((id(self.result), id(self.evidence)))
 
     def once(self, kind: str, read: "Callable[[Findings], V]") -> V:
-        """Return what is read from these findings, read once in a turn."""
+        """Return what `read` computes from these findings, once in a turn."""
         return remembered(kind, (self,), lambda _: {self: read(self)})[self]
 
 
-def told_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a call found without what is not disclosed: its "result" and its "facts". Not to be changed."""
-    return Findings(result, evidence).once("disclosed", _told_of)
+def disclosed_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what may be disclosed of a call: its "result" and its "facts". Not to be changed."""
+    return Findings(result, evidence).once("disclosed", _disclosed_of)
 
 
 def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a call found that an answer may state: all that is disclosed but ids, which count nothing. Not to be changed."""
+    """Return what an answer may state of a call: all that may be disclosed but ids, which count nothing. Not to be changed."""
     return Findings(result, evidence).once("facts", _facts_of)
 
 
-def _told_of(found: Findings) -> dict[str, Any]:
+def _disclosed_of(found: Findings) -> dict[str, Any]:
     return disclosed({"result": found.result, "facts": found.evidence})
 
 
 def _facts_of(found: Findings) -> dict[str, Any]:
-    facts: dict[str, Any] = rebuilt(told_of(found.result, found.evidence), same, _but_ids)
+    facts: dict[str, Any] = rebuilt(disclosed_of(found.result, found.evidence), same, _but_ids)
     return facts
 
 

@@ -11,13 +11,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
+from agent.safety import statements
 from agent.safety.lexicon import Lexicon, Sentence, Span
 from pharmacy_site.lib.text import fold
 from pharmacy_site.lib.vocabulary import NUMBER_WORDS, UNIT_WORDS
 
 _TYPO_FROM: Final = 7  # shorter words have too many honest neighbours
-_PERSON_REACH: Final = 5
-_THING_REACH: Final = 2
 _NUMBER_REACH: Final = 4
 _SHORT_MESSAGE: Final = 4
 _MANY_UNITS: Final = 6  # at this many at once a number needs no "too"
@@ -57,127 +56,34 @@ def _lexicon() -> Lexicon:
     return Lexicon.load("emergency", typo_from=_TYPO_FROM)
 
 
-def _inside(place: int, spans: frozenset[Span]) -> bool:
-    return any(start <= place < end for start, end in spans)
-
-
-def _negated(sentence: Sentence, hit: Span) -> bool:
-    """Return whether "no", "not" or "without" stands before the hit, at most "any" or the like between."""
-    ends = {hit[0]} | {start for start, end in sentence.spans("filler") if end == hit[0]}
-    return any(end in ends and start < hit[0] for start, end in sentence.spans("not"))
-
-
-def _followed_by(sentence: Sentence, hit: Span, concept: str) -> bool:
-    return any(start == hit[1] for start, _ in sentence.spans(concept))
-
-
-def _personal(sentence: Sentence, hit: Span) -> bool:
-    """Return whether somebody has it: a person named shortly before the hit, with no talk of a subject between."""
-    frames = sentence.spans("frame")
-    hypothetical = sentence.spans("if_")
-    for start, end in sentence.spans("person"):
-        if not hit[0] - _PERSON_REACH <= end <= hit[1] or _inside(start, frames):
-            continue
-        if any(frame_end == start for _, frame_end in frames | hypothetical):
-            continue  # "if I get…", "can cause my…"
-        if not any(end <= frame_start < hit[0] for frame_start, _ in frames):
-            return True
-    return False
-
-
-def _about_a_subject(sentence: Sentence, hit: Span, *, anywhere: bool) -> bool:
-    """Return whether the sentence asks about the thing instead of telling that it happens."""
-    if anywhere and _followed_by(sentence, hit, "topic_after"):
-        return True
-    hypothetical = sentence.spans("if_")
-    if any(hit[0] < start < hit[1] for start, _ in hypothetical):
-        return True
-    frames = sentence.spans("frame") | hypothetical
-    outside = [f for f in frames if not (hit[0] <= f[0] and f[1] <= hit[1])]
-    if not any(anywhere or start < hit[0] for start, _ in outside):
-        return False
-    return not _personal(sentence, hit)
-
-
-def _state(sentence: Sentence, hit: Span) -> bool:
-    """A bodily state in the words of somebody who sees it: only a question that leads up to it takes it back."""
-    return not _about_a_subject(sentence, hit, anywhere=False) and not _negated(sentence, hit)
-
-
-def _condition(sentence: Sentence, hit: Span) -> bool:
-    """A symptom that leaflets name too: a question anywhere in the sentence takes it back, unless it is somebody's."""
-    return not _about_a_subject(sentence, hit, anywhere=True) and not _negated(sentence, hit)
-
-
-def _past(sentence: Sentence) -> bool:
-    """Return whether the sentence looks back further than hours."""
-    return sentence.has("ago") and not sentence.has("recent")
-
-
-def _alive(sentence: Sentence, hit: Span) -> bool:
-    """A state of somebody: an app that does not respond or a box that collapsed needs no ambulance."""
-    things = [end for _, end in sentence.spans("machine") if hit[0] - _THING_REACH <= end <= hit[1]]
-    people = [end for _, end in sentence.spans("person") if end <= hit[1]]
-    if things and max(things) > max(people, default=0):
-        return False
-    return _state(sentence, hit)
-
-
-def _current(sentence: Sentence, hit: Span) -> bool:
-    """A condition that people also have had: it must not lie in the past."""
-    return _condition(sentence, hit) and not _past(sentence)
-
-
-def _event(sentence: Sentence, hit: Span) -> bool:
-    """Something that was done: "if", a question that leads up to it, or "did not" takes it back."""
-    done = sentence.spans("took") | sentence.spans("swallowed") | sentence.spans("dosed")
-    undone = any(
-        end == start for _, end in sentence.spans("not") for start, _ in done if hit[0] <= start < hit[1]
-    )
-    return not undone and _state(sentence, hit)
-
-
-def _stated(sentence: Sentence, hit: Span) -> bool:
-    """A wish or plan: it counts however it is wrapped, unless denied or asked about as a leaflet's subject."""
-    if sentence.has("gripe") and not sentence.has("deadly_wish"):
-        return False  # "I can't take it anymore, your site is so slow"
-    return not _negated(sentence, hit) and not (
-        sentence.has("suicide_topic") and _about_a_subject(sentence, hit, anywhere=True)
-    )
-
-
-def _always(sentence: Sentence, hit: Span) -> bool:
-    return True
-
-
 Check = Callable[[Sentence, Span], bool]
 
 # Kind, concept, how it may be taken back, concepts that rule it out in the same sentence.
 _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
-    (Emergency.POISONING, "overdose_event", _event, ("ago",)),
-    (Emergency.POISONING, "swallowed_many", _event, ("goods", "one_too_many")),
-    (Emergency.POISONING, "child_swallowed", _event, ("usual",)),
-    (Emergency.POISONING, "caustic_event", _event, ()),
-    (Emergency.POISONING, "poisoned", _current, ("food",)),
-    (Emergency.SELF_HARM, "suicide_intent", _stated, ("recovered", "boredom")),
-    (Emergency.SELF_HARM, "lethal", _always, ("lethal_not",)),
-    (Emergency.MEDICAL, "no_breath", _alive, ("nose", "joke")),
-    (Emergency.MEDICAL, "breath_topic", _condition, ("nose", "joke")),
-    (Emergency.MEDICAL, "unconscious", _alive, ("ago", "joke")),
-    (Emergency.MEDICAL, "fit", _current, ("harmless_fit",)),
-    (Emergency.MEDICAL, "seizing", _alive, ("ago",)),
-    (Emergency.MEDICAL, "chest_pain", _current, ()),
-    (Emergency.MEDICAL, "allergic", _condition, ("ago",)),
-    (Emergency.MEDICAL, "used_epipen", _event, ("ago",)),
-    (Emergency.MEDICAL, "attack_now", _current, ("joke",)),
-    (Emergency.MEDICAL, "stroke_sign", _condition, ("ago", "talk_to", "laugh")),
-    (Emergency.MEDICAL, "severe_bleeding", _condition, ()),
-    (Emergency.MEDICAL, "infant_fever", _condition, ("goods",)),
-    (Emergency.MEDICAL, "ambulance", _state, ("small_burn",)),
-    (Emergency.MEDICAL, "dying", _state, ("not_dying",)),
-    (Emergency.MEDICAL, "bite", _state, ("ago",)),
-    (Emergency.MEDICAL, "drowning", _state, ()),
-    (Emergency.EXTRA_DOSE, "extra_dose", _event, ("goods", "paper", "ago", "regimen")),
+    (Emergency.POISONING, "overdose_event", statements.event, ("ago",)),
+    (Emergency.POISONING, "swallowed_many", statements.event, ("goods", "one_too_many")),
+    (Emergency.POISONING, "child_swallowed", statements.event, ("usual",)),
+    (Emergency.POISONING, "caustic_event", statements.event, ()),
+    (Emergency.POISONING, "poisoned", statements.current, ("food",)),
+    (Emergency.SELF_HARM, "suicide_intent", statements.stated, ("recovered", "boredom")),
+    (Emergency.SELF_HARM, "lethal", statements.always, ("lethal_not",)),
+    (Emergency.MEDICAL, "no_breath", statements.alive, ("nose", "joke")),
+    (Emergency.MEDICAL, "breath_topic", statements.condition, ("nose", "joke")),
+    (Emergency.MEDICAL, "unconscious", statements.alive, ("ago", "joke")),
+    (Emergency.MEDICAL, "fit", statements.current, ("harmless_fit",)),
+    (Emergency.MEDICAL, "seizing", statements.alive, ("ago",)),
+    (Emergency.MEDICAL, "chest_pain", statements.current, ()),
+    (Emergency.MEDICAL, "allergic", statements.condition, ("ago",)),
+    (Emergency.MEDICAL, "used_epipen", statements.event, ("ago",)),
+    (Emergency.MEDICAL, "attack_now", statements.current, ("joke",)),
+    (Emergency.MEDICAL, "stroke_sign", statements.condition, ("ago", "talk_to", "laugh")),
+    (Emergency.MEDICAL, "severe_bleeding", statements.condition, ()),
+    (Emergency.MEDICAL, "infant_fever", statements.condition, ("goods",)),
+    (Emergency.MEDICAL, "ambulance", statements.state, ("small_burn",)),
+    (Emergency.MEDICAL, "dying", statements.state, ("not_dying",)),
+    (Emergency.MEDICAL, "bite", statements.state, ("ago",)),
+    (Emergency.MEDICAL, "drowning", statements.state, ()),
+    (Emergency.EXTRA_DOSE, "extra_dose", statements.event, ("goods", "paper", "ago", "regimen")),
 )
 # The same in any order: the thing that was done, and what else the message must name.
 _JOINT: Final[tuple[tuple[Emergency, str, tuple[str, ...], tuple[str, ...]], ...]] = (
@@ -246,14 +152,16 @@ def _swallowed_number(sentence: Sentence) -> bool:
             if _number(words[place]) < _MANY_UNITS or place in clock or place + 1 in strengths:
                 continue
             # One has had ten of many things; only pills are meant here.
-            if (verb not in had or place + 1 in pills) and _state(sentence, (verb[0], place + 1)):
+            if (verb not in had or place + 1 in pills) and statements.state(sentence, (verb[0], place + 1)):
                 return True
     return False
 
 
 def _signs(story: Sentence) -> bool:
     """Return whether signs that are weak one by one add up: "grey, sweating and his arm is heavy"."""
-    if _past(story) or story.has("mild", "joke", "harmless_fit", "nose", "blood_no", "machine_says"):
+    if statements.past(story) or story.has(
+        "mild", "joke", "harmless_fit", "nose", "blood_no", "machine_says"
+    ):
         return False
     if not story.has("person", "now", "sign_sudden"):
         return False
@@ -261,8 +169,8 @@ def _signs(story: Sentence) -> bool:
         w
         for sign, w in _SIGNS.items()
         if any(
-            not _about_a_subject(story, hit, anywhere=False)
-            and (sign == "sign_silent" or not _negated(story, hit))
+            not statements.about_a_subject(story, hit, anywhere=False)
+            and (sign == "sign_silent" or not statements.negated(story, hit))
             for hit in story.spans(sign)
         )
     )
@@ -271,14 +179,14 @@ def _signs(story: Sentence) -> bool:
 
 def _joint(story: Sentence) -> set[Emergency]:
     """Return what a whole message tells of, whichever of its parts comes first."""
-    if _past(story) or story.has("frame", "if_"):
+    if statements.past(story) or story.has("frame", "if_"):
         return set()
     return {
         kind
         for kind, done, named, ruled_out in _JOINT
         if all(story.has(c) for c in named)
         and not story.has(*ruled_out)
-        and any(_event(story, hit) for hit in story.spans(done))
+        and any(statements.event(story, hit) for hit in story.spans(done))
     }
 
 
@@ -333,7 +241,9 @@ def detect_all(text: str) -> list[Emergency]:
     found: set[Emergency] = set()
     for sentence in sentences:
         for kind, concept, check, ruled_out in _RULES:
-            if kind in found or any(_past(sentence) if c == "ago" else sentence.has(c) for c in ruled_out):
+            if kind in found or any(
+                statements.past(sentence) if c == "ago" else sentence.has(c) for c in ruled_out
+            ):
                 continue
             if any(check(sentence, hit) for hit in sentence.spans(concept)):
                 found.add(kind)
@@ -350,7 +260,7 @@ def detect_all(text: str) -> list[Emergency]:
     if not found and sum(len(sentence.words) for sentence in sentences) <= _SHORT_MESSAGE:
         for kind, concept in _BARE:
             for sentence in sentences:
-                if any(_current(sentence, hit) for hit in sentence.spans(concept)):
+                if any(statements.current(sentence, hit) for hit in sentence.spans(concept)):
                     found.add(kind)
     if Emergency.POISONING in found:
         found.discard(Emergency.EXTRA_DOSE)  # the stronger redirect says it all

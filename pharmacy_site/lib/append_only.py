@@ -1,6 +1,6 @@
-"""Triggers by which the database itself refuses to change or delete rows of a table.
+"""Protect a table by triggers: the database itself refuses to change or delete its rows.
 
-Application code can forget; `QuerySet.update`, bulk actions and raw SQL bypass `save()`. A trigger sees them all.
+`QuerySet.update`, bulk actions and raw SQL bypass `save()`; a trigger sees them all.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ BEGIN RAISE EXCEPTION 'rows of % are append-only', TG_TABLE_NAME USING ERRCODE =
 
 
 def create_sql(vendor: str, table: str) -> list[str]:
-    """The statements that protect `table` on a database of this vendor ("sqlite" or "postgresql")."""
+    """Return the statements that protect `table` on a database of this vendor ("sqlite" or "postgresql")."""
     if vendor == "postgresql":
         return [
             _FUNCTION,
@@ -33,14 +33,14 @@ def create_sql(vendor: str, table: str) -> list[str]:
 
 
 def drop_sql(vendor: str, table: str) -> list[str]:
-    """The statements that take the protection of `table` away again."""
+    """Return the statements that remove the protection of `table`."""
     if vendor == "postgresql":
         return [f"DROP TRIGGER IF EXISTS {table}_no_{what} ON {table}" for what in ("change", "truncate")]
     return [f"DROP TRIGGER IF EXISTS {table}_no_{what}" for what in ("update", "delete")]
 
 
 def protect(table: str) -> migrations.RunPython:
-    """A migration operation that makes `table` append-only."""
+    """Return a migration operation that makes `table` append-only."""
 
     def run(
         statements: Callable[[str, str], list[str]],

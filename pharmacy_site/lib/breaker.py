@@ -1,4 +1,4 @@
-"""A circuit breaker: a part that keeps failing is left alone for a while, then tried with one request."""
+"""A circuit breaker: stop calling a service that keeps failing, then try it again with one request."""
 
 import logging
 import threading
@@ -9,9 +9,9 @@ log = logging.getLogger(__name__)
 
 
 class Breaker:
-    """Opens after `failures` in a row; after `seconds` it lets one request through, whose outcome decides.
+    """Open after `failures` in a row; after `seconds` let one request through, whose outcome decides.
 
-    One process's view of another part. Safe to use from several threads.
+    It counts what this process alone has seen. Several threads may use it.
     """
 
     def __init__(
@@ -24,11 +24,11 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether the part counts as down."""
+        """Return whether the service counts as down."""
         return self._failed >= self._most
 
     def admits(self) -> bool:
-        """Whether a request may be made now; its outcome must be told by `succeeded` or `failed`."""
+        """Return whether a request may be made now; report its outcome with `succeeded` or `failed`."""
         with self._lock:
             if not self.is_open:
                 return True
@@ -38,14 +38,14 @@ class Breaker:
             return True
 
     def succeeded(self) -> None:
-        """The part answered."""
+        """Record that the service answered."""
         with self._lock:
             if self.is_open:
                 log.warning("%s is back", self._name)
             self._failed = 0
 
     def failed(self) -> None:
-        """The part did not answer as it should."""
+        """Record that the service failed to answer."""
         with self._lock:
             self._failed += 1
             if self.is_open:

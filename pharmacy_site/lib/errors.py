@@ -1,15 +1,15 @@
-"""The base of every error that the pharmacy raises on purpose."""
+"""The base class of every error that the pharmacy raises on purpose, and a traceback that is safe to log."""
 
 
 class PharmacyError(Exception):
-    """A refusal with data: subclasses carry what the border needs; codes and sentences belong to the border.
+    """Refuse something, with the data that explains it; HTTP, chat and tools choose their own codes and sentences.
 
-    The message never holds a name, a contact or an identifier: it may reach a log.
+    The message never holds a name, a contact or an identifier, because it may be logged.
     """
 
 
 def trace_of(error: BaseException) -> str:
-    """The last places that an exception passed, without its text: what it says may be a person's data."""
+    """Return the last places that an exception passed, without its message, which may hold personal data."""
     lines = []
     step = error.__traceback__
     while step is not None:

@@ -1,8 +1,7 @@
-"""Columns for text that people and files bring and that customers and models read: clean, however it got there.
+"""Model fields that clean the text they store, whether it comes from a form, an import or a fixture.
 
-To the database, and so to migrations, they are Django's own columns. What shows nothing is taken out wherever a text
-comes in (forms, imports, fixtures); a text that is too long is refused and never cut, because half a warning is worse
-than none.
+Invisible characters are removed, because customers and language models read these texts. A text that is too long is
+refused and never cut: half a warning is worse than none. Migrations see Django's own fields.
 """
 
 from functools import lru_cache
@@ -36,7 +35,7 @@ class _CleanInput(forms.CharField):
 
 
 class _Clean(models.Field[_Given, _Read]):
-    """Cleans on the way in; `longest` is the most characters that are accepted, the column's length when not given."""
+    """Clean a text before it is stored; `longest` is how many characters are accepted, by default the column's length."""
 
     _column: ClassVar[str]  # Django's own class
 
@@ -45,7 +44,7 @@ class _Clean(models.Field[_Given, _Read]):
         self.longest = longest or self.max_length
 
     def deconstruct(self) -> Any:
-        """Return Django's own field: nothing here changes a table."""
+        """Return Django's own field for migrations: the table is the same."""
         name, _path, args, kwargs = super().deconstruct()
         return name, f"django.db.models.{self._column}", args, kwargs
 
@@ -93,7 +92,7 @@ class _Clean(models.Field[_Given, _Read]):
 
 
 class CleanLine(_Clean[_Given, _Read], models.CharField[_Given, _Read]):
-    """One line of clean text."""
+    """Store one line of clean text."""
 
     _column = "CharField"
     _pyi_private_set_type: str | Combinable  # for the type checker, as Django's own columns say it
@@ -105,7 +104,7 @@ class CleanLine(_Clean[_Given, _Read], models.CharField[_Given, _Read]):
 
 
 class CleanText(_Clean[_Given, _Read], models.TextField[_Given, _Read]):
-    """Clean text of several lines."""
+    """Store clean text of several lines."""
 
     _column = "TextField"
     _pyi_private_set_type: str | Combinable  # for the type checker, as Django's own columns say it

@@ -1,4 +1,4 @@
-"""What every import of a file shares: the command, how it shows its progress, and how it refuses a broken file."""
+"""Share what every import of a file needs: the command, its progress bar and the refusal of a broken file."""
 
 import sys
 from argparse import ArgumentParser
@@ -23,7 +23,7 @@ def quiet(step: str, fraction: float) -> None:
 
 
 class ImportRefused(PharmacyError):
-    """The file is broken and nothing was changed; `problems` are the first ones, `more`: there are others."""
+    """Refuse a broken file, of which nothing was imported; `problems` are the first ones, `more`: there are others."""
 
     def __init__(self, problems: Sequence[object], *, more: bool = False) -> None:
         super().__init__("the file cannot be imported")

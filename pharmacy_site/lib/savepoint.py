@@ -1,4 +1,4 @@
-"""A statement that may break."""
+"""Run a statement that may fail without losing the transaction around it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 @contextmanager
 def savepoint() -> Iterator[None]:
-    """Keep a caller's transaction usable when a query breaks; without one there is nothing to keep."""
+    """Keep the caller's transaction usable when a query fails; do nothing outside of a transaction."""
     if connection.in_atomic_block:
         with transaction.atomic():
             yield

@@ -1,4 +1,4 @@
-"""A text as it is searched for personal values, with the way back to the text as typed. Pure."""
+"""Simplify a text so that it can be searched for personal values, and find the places again as typed. Pure."""
 
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -11,9 +11,9 @@ _DASHES: Final = frozenset("-‐‑‒–—―−־﹘﹣－")
 
 
 class Shadow:
-    """ASCII digits, one dash, plain blanks, lower case, no accents and no invisible characters.
+    """A text in ASCII digits, with one kind of dash and blank, lower case, without accents and invisible characters.
 
-    `text` is what is searched; the place of a character in it leads back to the one that was typed.
+    Search `text`; `typed` and `replaced` take places in it and answer with what was typed there.
     """
 
     def __init__(self, original: str) -> None:
@@ -42,7 +42,7 @@ class Shadow:
 
 @lru_cache(maxsize=4096)
 def _plain(char: str) -> str:
-    """Return at most one character."""
+    """Return the simple form of a character: at most one, so that places can be counted."""
     if char in "\t\v\f\r":
         return " "
     if char == "\n" or (char.isascii() and char.isprintable()):

@@ -1,7 +1,7 @@
-"""Text in English and Hebrew: cleaning, the folded form in which names are compared, and direction marks.
+"""Clean, compare and mark text in English and Hebrew.
 
-Three ideas run through the module. `clean` makes a message safe to store and show; `fold` throws away everything in
-which two spellings of one name may differ; `hebrew_stems` offers what is left when prefix letters are taken off,
+`clean` makes a message safe to store and show; `fold` removes everything in which two spellings of one name may
+differ; `hebrew_stems` returns what is left of a word without its prefix letters,
 because Hebrew writes "and", "the", "in" and "to" as the first letters of the next word.
 """
 
@@ -71,16 +71,16 @@ def clean(text: str, limit: int | None = None) -> str:
     line breaks stay, other blanks become one space.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    kept = []
+    visible = []
     for char in text:
         if char == _KEPT_CONTROL:
-            kept.append(char)
+            visible.append(char)
         elif char.isspace():
-            kept.append(" ")
+            visible.append(" ")
         elif not is_invisible(char):
-            kept.append(char)
+            visible.append(char)
     # Composed only now: a zero-width character between a letter and its accent would have kept them apart.
-    result = unicodedata.normalize("NFC", "".join(kept))
+    result = unicodedata.normalize("NFC", "".join(visible))
     result = re.sub(r" +", " ", result)
     result = re.sub(r" ?\n ?", "\n", result)
     result = re.sub(r"\n{3,}", "\n\n", result).strip()

@@ -1,7 +1,7 @@
-"""The folded words of a message together with the place where each was written.
+"""Split a message into folded words that know where they were written.
 
-`lib.text.words` says what the words are; here they also know their position in the original (to quote what somebody
-wrote) and between which commas they stand (a name does not reach over a comma).
+The words are those of `lib.text.words`. Their positions allow to quote the original, and their segments show between
+which commas they are: a name does not reach over a comma.
 """
 
 import re
@@ -18,7 +18,7 @@ _EDGE_MARKS: Final = "-.,'\"`׳״־"
 
 
 class Token(NamedTuple):
-    """One folded word: the part between commas it stands in, and where it was written."""
+    """A folded word with the number of its segment (between commas) and its position in the original."""
 
     folded: str
     segment: int
@@ -27,7 +27,7 @@ class Token(NamedTuple):
 
 
 class Span(NamedTuple):
-    """Some words in a row that may be a name: `compact` is the name they would be."""
+    """Adjacent words that may be a name; `compact` is that name without blanks."""
 
     start: int
     end: int
@@ -37,7 +37,7 @@ class Span(NamedTuple):
 
 
 def tokens(message: str, most: int) -> list[Token]:
-    """Return the first `most` words; the same words, at the same positions, as `lib.text.words` gives."""
+    """Return the first `most` words of a message, the same that `lib.text.words` returns."""
     found: list[Token] = []
     segment, last = 0, 0
     for chunk in _CHUNK.finditer(message):
@@ -47,23 +47,25 @@ def tokens(message: str, most: int) -> list[Token]:
         whole = words(chunk.group())
         parts = list(_PART.finditer(chunk.group()))
         inside = [whole] if len(parts) == 1 else [words(part.group()) for part in parts]
-        if [word for told in inside for word in told] != whole:  # "1.5" is one word, for all its dot
+        if [
+            word for part_words in inside for word in part_words
+        ] != whole:  # "1.5" is one word, for all its dot
             found += [Token(word, segment, chunk.start(), chunk.end()) for word in whole]
         else:
-            for part, told in zip(parts, inside, strict=True):
+            for part, part_words in zip(parts, inside, strict=True):
                 start, end = chunk.start() + part.start(), chunk.start() + part.end()
-                found += [Token(word, segment, start, end) for word in told]
+                found += [Token(word, segment, start, end) for word in part_words]
         if len(found) > most:
             break
-    told = words(message)
-    if [token.folded for token in found] != told[: len(found)]:
-        # Signs that fold to several ("½" to 1 and 2) can join what stands around them: then no place is known.
-        found = [Token(word, 0, 0, len(message)) for word in told]
+    expected = words(message)
+    if [token.folded for token in found] != expected[: len(found)]:
+        # A sign that folds to several ("½" to 1 and 2) can join its neighbours: then no position is known.
+        found = [Token(word, 0, 0, len(message)) for word in expected]
     return found[:most]
 
 
 def spans(message: list[Token], longest: int) -> Iterator[Span]:
-    """Yield all spans inside one segment, longest first; as they stand, then without Hebrew prefix letters."""
+    """Yield all spans inside one segment, longest first: as written, then without Hebrew prefix letters."""
     folded = [token.folded for token in message]
     for length in range(min(longest, len(message)), 0, -1):
         for start in range(len(message) - length + 1):
@@ -76,10 +78,10 @@ def spans(message: list[Token], longest: int) -> Iterator[Span]:
                 yield Span(start, end, stem + rest, prefix=len(first) - len(stem))
 
 
-def written(message: str, told: list[Token], span: Span) -> str:
+def written(message: str, found: list[Token], span: Span) -> str:
     """Return the span as it was written, without the prefix letters that were taken off to find it."""
-    text = message[told[span.start].start : told[span.end - 1].end].strip(_EDGE_MARKS)
+    text = message[found[span.start].start : found[span.end - 1].end].strip(_EDGE_MARKS)
     stripped = text[span.prefix :].lstrip(_EDGE_MARKS)
     # With niqqud a letter is more than one character; then the word stays as written.
-    stem = told[span.start].folded[span.prefix :]
+    stem = found[span.start].folded[span.prefix :]
     return stripped if span.prefix and compact(stripped).startswith(stem) else text

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.safety.disclosure import KEPT_BACK, disclosed, facts_of
+from agent.safety.disclosure import WITHHELD, disclosed, facts_of
 from agent.safety.grounding import Grounds
 
 CONTROLLED: dict[str, Any] = {
@@ -20,15 +20,15 @@ MIXED: dict[str, Any] = {
 
 def test_of_a_controlled_medicine_no_quantity_is_told() -> None:
     told = disclosed(CONTROLLED)
-    assert told["result"]["requestedStore"]["qty"] == KEPT_BACK
-    assert told["result"]["stores"][0] == {"storeLabel": "Jaffa", "qty": KEPT_BACK}
+    assert told["result"]["requestedStore"]["qty"] == WITHHELD
+    assert told["result"]["stores"][0] == {"storeLabel": "Jaffa", "qty": WITHHELD}
     assert told["facts"]["medication"]["strength"] == "10 mg"
 
 
 def test_among_several_only_the_controlled_one_is_kept_back() -> None:
     told = disclosed(MIXED)
-    assert [row["qty_on_hand"] for row in told["result"]["matches"]] == [KEPT_BACK, 17]
-    assert told["facts"]["totals"] == {"7": KEPT_BACK, "8": 17}
+    assert [row["qty_on_hand"] for row in told["result"]["matches"]] == [WITHHELD, 17]
+    assert told["facts"]["totals"] == {"7": WITHHELD, "8": 17}
 
 
 def test_what_is_not_controlled_is_told_as_it_is() -> None:

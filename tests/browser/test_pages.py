@@ -76,7 +76,7 @@ def test_inbox_shows_the_messages_of_this_conversation_only(client: Client, sett
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("secret", ["", "wrong", str(uuid.uuid4())])
+@pytest.mark.parametrize("secret", ["", "wrong", str(uuid.uuid4())], ids=["empty", "wrong", "unknown"])
 def test_inbox_without_the_secret_is_empty(client: Client, settings: LazySettings, secret: str) -> None:
     settings.DEBUG = True
     conversation, _ = conversation_begin(language="en")

@@ -37,7 +37,7 @@ KNOWS = {"en": ["Florentin", "3 units"], "he": ["פלורנטין", "3 יחיד�
 LOOK = calls(
     ("check_stock", {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None})
 )
-FIRST, WHOLE = 0.4, 0.9
+FIRST, WHOLE = 0.7, 1.2
 
 BROKEN: dict[str, tuple[Any, str]] = {
     **{str(status): (forever(fails(status)), "overloaded") for status in (429, 500, 502, 503)},
@@ -174,8 +174,11 @@ def test_one_busy_reply_is_tried_again(tireless: ScriptedModel) -> None:
         assert len(tireless.requests) == 3
 
 
-def test_a_wrong_key_is_not_tried_again(tireless: ScriptedModel) -> None:
-    _broken_turn(tireless, forever(fails(401)))
+@pytest.mark.parametrize(
+    "refusal", [fails(401), fails(429, retry_after=60)], ids=["wrong key", "come back in a minute"]
+)
+def test_what_cannot_work_soon_is_not_tried_again(tireless: ScriptedModel, refusal: Any) -> None:
+    _broken_turn(tireless, forever(refusal))
     assert len(tireless.requests) == 1
 
 
@@ -217,7 +220,7 @@ def test_the_breaker_opens_after_five_and_tries_one_after_half_a_minute(
 
 
 def test_the_limits_of_the_product(settings: Any) -> None:
-    assert (chosen._FAILURES, chosen._LEFT_ALONE) == (5, 30.0)
+    assert (chosen.BREAKER_FAILURES, chosen.BREAKER_SECONDS) == (5, 30.0)
 
 
 def test_a_failing_model_changes_nothing(tireless: ScriptedModel) -> None:

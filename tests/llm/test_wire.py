@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from scripted_model import KEY, MODEL
 
-from agent.inference.base import ModelUnavailable
-from agent.inference.openai import ChatCompletions, Completion, Usage
-from agent.llm import chosen
+from agent.inference.base import ModelUnavailable, Usage
+from agent.inference.openai import ChatCompletions, Completion, client_open
 from pharmacy_site.lib.breaker import Breaker
 
 Send = Callable[[bytes], Awaitable[None]]
@@ -35,7 +34,7 @@ ANSWER_TO_ANOTHER = HEAD + b"%x\r\n%b\r\n" % (len(OTHER), OTHER) + LAST
 
 
 class Server:
-    """Answers each request as told; counts who connected and who is gone."""
+    """Answers each request as told; counts who connected and who is gone, and the tokens that its client counted."""
 
     def __init__(
         self,
@@ -44,6 +43,7 @@ class Server:
     ) -> None:
         self.reply, self.unasked = reply, unasked
         self.connected = self.gone = 0
+        self.usage = Usage()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connected += 1
@@ -80,15 +80,17 @@ async def asking(
     server = Server(reply, unasked)
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-    way = chosen.server_open(KEY, address)
-    async with listening, way._http:
+    async with listening, client_open(KEY, address, whole) as client:
         completions = ChatCompletions(
-            way, model=MODEL, breaker=Breaker("model", failures=5, seconds=30), first_token=first_token
+            client.chat.completions,
+            model=MODEL,
+            breaker=Breaker("model", failures=5, seconds=30),
+            first_token=first_token,
         )
 
         async def ask(hear: Callable[[str], Awaitable[None]]) -> Completion:
             until = asyncio.get_running_loop().time() + whole
-            return await completions.complete(ASKED, "", Usage(), hear, until)
+            return await completions.complete(ASKED, [], server.usage, hear, until)
 
         yield server, ask
 
@@ -150,6 +152,17 @@ async def test_lines_may_come_in_any_pieces(end: bytes) -> None:
         pieces = [told[start : start + size] for start in range(0, len(told), size)]
         async with asking(sends(*pieces)) as (_, ask):
             assert (await ask(nothing)).text == "שלום\u2028\u0085 hi ✓"
+
+
+@pytest.mark.parametrize("told", [(-1, 5), (10**12, 5), (5, 10**12)])
+async def test_a_count_of_tokens_that_cannot_be_is_estimated(told: tuple[int, int]) -> None:
+    report = {"choices": [], "usage": dict(zip(("prompt_tokens", "completion_tokens"), told, strict=True))}
+    async with asking(sends(b"data: " + json.dumps(report).encode() + b"\n\n" + ANSWER)) as (server, ask):
+        assert (await ask(nothing)).text == "Yes indeed."
+        assert (server.usage.tokens_in, server.usage.tokens_out) == (
+            len(str(ASKED)) // 3,
+            len("Yes indeed.") // 3,
+        )
 
 
 async def test_a_line_without_end_is_not_kept() -> None:

@@ -1,7 +1,7 @@
-"""Names of people in free text: those that a customer tells ("my name is Dana Levi", "קוראים לי דנה"). Pure.
+"""Find names of people in free text ("my name is Dana Levi", "קוראים לי דנה"). Pure.
 
-Behind words that announce a name any words but common ones are taken for it. Behind weaker words ("I'm", "זה") it must be
-a name by which people are called (`lexicon/people.yaml`): "I'm allergic" tells none, and "this is Advil" a medicine.
+After words that announce a name, any words but common ones are taken for it. After weaker words ("I'm", "זה") it must be
+a listed name (`lexicon/people.yaml`): "I'm allergic" has none, and "this is Advil" names a medicine.
 """
 
 import re
@@ -79,7 +79,7 @@ def is_street(text: str, start: int, end: int) -> bool:
 
 
 def names_in(shadow: Shadow, tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield where names stand, without overlaps."""
+    """Yield the spans of names, without overlaps."""
     text = shadow.text
     at = {token.start: place for place, token in enumerate(tokens)}
     done = 0
@@ -90,10 +90,10 @@ def names_in(shadow: Shadow, tokens: list[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _found(text: str, tokens: list[Token], at: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the first token of each name and how many it has."""
+    """Yield the position of each name's first token and how many tokens it has."""
     ends = {token.end: place for place, token in enumerate(tokens)}
     for match in _STRONG.finditer(text):
-        yield _behind(text, tokens, at, match.end(), _told)
+        yield _behind(text, tokens, at, match.end(), _announced)
     for match in _TITLE.finditer(text):
         yield _behind(text, tokens, at, match.end(), _titled)
     for match in _DOCTOR.finditer(text):
@@ -113,9 +113,6 @@ def _found(text: str, tokens: list[Token], at: dict[int, int]) -> Iterator[tuple
         if is_register and text[token.end : following.start] == ", ":
             yield place, 2
         are_listed = token.folded in _given() and following.folded in _family()
-        is_register = token.folded in _family() and following.folded in _given()  # "Cohen, David"
-        if is_register and text[token.end : following.start] == ", ":
-            yield place, 2
         if are_listed and _adjoin(text, token, following) and not is_street(text, token.start, following.end):
             yield place, 2
 
@@ -129,8 +126,8 @@ def _behind(text: str, tokens: list[Token], at: dict[int, int], end: int, count:
     return (place, count(text, tokens, place)) if place is not None else (len(tokens), 0)
 
 
-def _told(text: str, tokens: list[Token], place: int) -> int:
-    """How many words from here are a name that was announced."""
+def _announced(text: str, tokens: list[Token], place: int) -> int:
+    """Return how many words from here are a name that was announced."""
     count = 0
     for token in tokens[place : place + LONGEST_NAME]:
         if count and not _adjoin(text, tokens[place + count - 1], token):
@@ -150,11 +147,11 @@ def _titled(text: str, tokens: list[Token], place: int) -> int:
     token = tokens[place]
     if token.folded not in _family() and not token.is_capital:
         return 0
-    return _told(text, tokens, place)
+    return _announced(text, tokens, place)
 
 
 def _called(text: str, tokens: list[Token], place: int) -> int:
-    """How many words from here are a name by which people are called, with the family name behind it."""
+    """Return how many words from here are a listed given name with the family name after it."""
     token = tokens[place]
     if token.folded in _given():
         following = tokens[place + 1] if place + 1 < len(tokens) else None

@@ -1,7 +1,7 @@
-"""What looks personal in free text: contacts, dates of birth, numbers of people and documents, and codes. Pure.
+"""Find what looks personal in free text: contacts, dates of birth, numbers of people and documents, codes. Pure.
 
-It errs towards hiding: whatever is hidden from a language model's API is put back afterwards, so a number too many costs
-nothing, and one too few cannot be called back. Quantities, prices, hours, ordinary dates and store numbers stay, because
+When in doubt a value counts as personal: what is hidden from a language model's API is put back in the answer, but
+what was sent cannot be called back. Quantities, prices, hours, ordinary dates and store numbers stay, because
 the model needs them. Everything is read in the shadow of a text (`pharmacy_site.lib.shadow`).
 """
 
@@ -27,6 +27,8 @@ from prescriptions.masking import (
     births_in,
     check_digit_is_right,
     codes_in,
+    is_calendar_date,
+    is_day_and_month,
 )
 
 Found = tuple[int, int, str]
@@ -136,7 +138,7 @@ def personal_in(text: str, today: date) -> Iterator[Found]:
 
 
 def _in_digits(rest: "_Rest") -> Iterator[Found]:
-    """Codes, phones and numbers; most messages have no digit, and nothing of this."""
+    """Yield codes, phones and numbers of people and documents."""
     rest.set_aside(_ordinary_dates(rest.text))
     rest.set_aside(match.span() for match in _HOURS.finditer(rest.text))
     yield from rest.take((*match.span("number"), "CODE") for match in _CALLED_CODE.finditer(rest.text))
@@ -148,7 +150,7 @@ def _in_digits(rest: "_Rest") -> Iterator[Found]:
 
 
 class _Rest:
-    """The text that is still unexplained: what was taken is blotted out, at the same places."""
+    """The text without the values found so far: each is overwritten by line breaks, so that positions stay."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -177,7 +179,7 @@ def _emails(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Leave out the marks around an address and the Hebrew letters glued to it."""
+    """Return the span of an address without the marks around it and the Hebrew letters joined to it."""
     while end - start > 1 and not text[start].isalnum():
         start += 1
     glued = _GLUED_HEBREW.match(text, start, end)
@@ -190,7 +192,7 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
-    """Dates of birth: long past, of a message that speaks of birth, or in words."""
+    """Yield dates of birth: long past, in a message that speaks of birth, or in words."""
     spans = [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
     if _DIGIT.search(text):
         spans += _dates_in_digits(text, today)
@@ -211,19 +213,11 @@ def _dates_in_digits(text: str, today: date) -> Iterator[tuple[int, int]]:
                 is_past = is_marked and today.year % 100 + _OLDEST_PACK < year
             else:
                 is_past = 1890 < year <= today.year - _OLD
-            if is_past and _reads_as_date(match):
+            if is_past and is_calendar_date(match):
                 yield match.span()
     if BIRTH_WORD.search(text):
         yield from (match.span() for match in _BIRTHDAY.finditer(text))
         yield from (match.span() for match in _COMPACT.finditer(text))
-
-
-def _reads_as_date(match: "re.Match[str]") -> bool:
-    parts = match.groupdict()
-    if parts.get("name"):
-        return 1 <= int(parts["day"]) <= 31
-    low, high = sorted((int(parts["first"]), int(parts["second"])))
-    return 1 <= low <= 12 and high <= 31
 
 
 def _is_recent(words: str, today: date) -> bool:
@@ -233,17 +227,16 @@ def _is_recent(words: str, today: date) -> bool:
 
 def _ordinary_dates(text: str) -> Iterator[tuple[int, int]]:
     for match in [m for pattern in DATES for m in pattern.finditer(text)]:
-        if (len(match["year"]) == 4 and _reads_as_date(match)) or match.groupdict().get("name"):
+        if (len(match["year"]) == 4 and is_calendar_date(match)) or match.groupdict().get("name"):
             yield match.span()
     if not CODE_WORD.search(text):
         for match in _SHORT_DATE.finditer(text):
-            low, high = sorted((int(match[1]), int(match[3])))
-            if 1 <= low <= 12 and high <= 31:
+            if is_day_and_month(int(match[1]), int(match[3])):
                 yield match.span()
 
 
 def _numbers(text: str) -> Iterator[Found]:
-    """Long numbers as IDs (or phones, where the text speaks of one), and six digits that stand alone as codes."""
+    """Yield long numbers as IDs (or phones, where the text speaks of one), and six digits alone as codes."""
     says_phone, says_id = bool(_PHONE_WORD.search(text)), bool(_ID_WORD.search(text))
     kind = "PHONE" if says_phone and not says_id else "ID"
     taken: list[tuple[int, int]] = []
@@ -271,7 +264,7 @@ def _numbers(text: str) -> Iterator[Found]:
 
 
 def _is_spread_number(groups: list[str], named: bool) -> bool:
-    """Whether groups of digits with blanks between them are one number and not several."""
+    """Return whether groups of digits with blanks between them are one number and not several."""
     digits = "".join(groups)
     if len(digits) < 7 or max(map(len, groups)) == len(digits):
         return all(len(group) == 1 for group in groups) and len(groups) >= 6

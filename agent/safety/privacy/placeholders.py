@@ -1,20 +1,21 @@
-"""The personal values of a conversation and what stands for them in requests to a language model's API. Pure.
+"""Replace personal values by placeholders in requests to a language model's API, and put them back. Pure.
 
-Free text goes through `hide`, what our own tools returned through `hide_known`; each text once. What the model says, and
-the arguments of the calls it asks for, come back through `restore`.
+Free text goes through `hide`, results of our own tools through `hide_known`, each text once. The model's answer and
+the arguments of its calls go through `restore`.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from agent.safety.privacy.comparing import PUBLIC_FROM, TRUNK, Key, dates_of, key_of, national
 from agent.safety.privacy.people import Token, is_common, is_street, names_in, tokens_of
 from agent.safety.privacy.personal import Found, personal_in
 from pharmacy_site.lib.json_values import rebuilt
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import clean, fold
-from pharmacy_site.lib.vocabulary import EMAIL, HEBREW_LETTER, MONTH_NUMBERS
+from pharmacy_site.lib.vocabulary import EMAIL, HEBREW_LETTER
 from prescriptions.masking import DATES
 
 KINDS: Final = ("PATIENT", "NAME", "EMAIL", "PHONE", "DATE", "ID", "CODE")
@@ -32,16 +33,12 @@ _LEFT_OVER: Final = re.compile(
 _DIGIT: Final = re.compile(r"\d")
 _FOLDED_AWAY: Final = str.maketrans(",", ".", "'\"`")
 _RUN: Final = re.compile(r"\d(?:[ .\-()/]{0,3}\d)*")
-_TRUNK: Final = ("00972", "972", "0")
 _SHORTEST_NUMBER: Final = 4  # digits of a known number that are looked for
-_PUBLIC_FROM: Final = 7  # a shorter number that a customer told may be a quantity in a tool's result
 _BLANKS: Final = re.compile(r"[ \-.]{1,3}")
-
-Key = tuple[str, ...]
 
 
 class Placeholders:
-    """The personal values of one conversation and what stands for them outside the house."""
+    """The personal values of one conversation and their placeholders."""
 
     def __init__(self, known: Mapping[str, Sequence[str]] = {}) -> None:
         """`known` are the verified patient's own values by kind: names as PATIENT, DATE in ISO form, the others as on file."""
@@ -97,7 +94,7 @@ class Placeholders:
         """Return the placeholder of a value, a new one for a new value."""
         if kind == "NAME":
             return self._name_of_person(value)
-        key = _key(kind, value)
+        key = key_of(kind, value)
         if key not in self._names:
             self._names[key] = self._new(kind, value)
         return self._names[key]
@@ -139,13 +136,13 @@ class Placeholders:
             for pattern in DATES:
                 for match in pattern.finditer(text):
                     name = next(
-                        (self._known_dates[day] for day in _days(match) if day in self._known_dates), ""
+                        (self._known_dates[day] for day in dates_of(match) if day in self._known_dates), ""
                     )
                     if name:
                         yield (*match.span(), name)
         if "@" in text:
             for match in EMAIL.finditer(text):
-                name = self._names.get(_key("EMAIL", match.group()), "")
+                name = self._names.get(key_of("EMAIL", match.group()), "")
                 if name:
                     yield (*match.span(), name)
         for run in _RUN.finditer(text) if has_digit else ():
@@ -154,7 +151,7 @@ class Placeholders:
     def _numbers_in(self, text: str, run: "re.Match[str]") -> Iterator[Found]:
         places = [place for place in range(*run.span()) if text[place].isdigit()]
         digits = "".join(text[place] for place in places)
-        whole = self._names.get(("number", _national(digits)))
+        whole = self._names.get(("number", national(digits)))
         if whole and len(digits) >= _SHORTEST_NUMBER:
             yield _from_plus(text, run.start()), run.end(), whole
             return
@@ -163,13 +160,13 @@ class Placeholders:
             while at >= 0:
                 end = places[at + len(number) - 1] + 1
                 begin = at
-                for trunk in _TRUNK:
+                for trunk in TRUNK:
                     if digits[:at].endswith(trunk):
                         begin = at - len(trunk)
                         break
                 start = places[begin]
                 is_apart = not text[start - 1 : start].isdigit() and not text[end : end + 1].isdigit()
-                if is_apart or len(number) >= _PUBLIC_FROM:
+                if is_apart or len(number) >= PUBLIC_FROM:
                     yield _from_plus(text, start), end, self._names[("number", number)]
                 at = digits.find(number, at + len(number))
 
@@ -207,7 +204,7 @@ class Placeholders:
     def _leaf_hidden(self, leaf: Any) -> Any:
         if isinstance(leaf, str):
             return self._hide_known(leaf)
-        is_long = isinstance(leaf, int) and not isinstance(leaf, bool) and leaf >= 10 ** (_PUBLIC_FROM - 1)
+        is_long = isinstance(leaf, int) and not isinstance(leaf, bool) and leaf >= 10 ** (PUBLIC_FROM - 1)
         return self._names.get(("number", str(leaf)), leaf) if is_long else leaf
 
     def _hide_known(self, text: str) -> str:
@@ -232,7 +229,7 @@ class Placeholders:
         return shadow.replaced(spans.found)
 
     def _may_name(self, shadow: Shadow) -> bool:
-        """Whether a text may hold a known name; of plain letters it is told by whether they hold a name's."""
+        """Return whether a text may hold a known name; one in plain letters must contain the first word of one."""
         if not shadow.original.isascii():
             return True
         letters = shadow.text.translate(_FOLDED_AWAY)
@@ -256,7 +253,7 @@ class Placeholders:
 
 
 class _Spans:
-    """What is to be replaced in a text: the first to claim a place has it."""
+    """The spans of a text to be replaced; a span that overlaps an earlier one is left out."""
 
     def __init__(self, shadow: Shadow) -> None:
         self.found: list[Found] = []
@@ -273,7 +270,7 @@ class _Spans:
                 self.found.append((start, end, name))
 
     def rest(self) -> str:
-        """The text with what was taken blotted out."""
+        """Return the text with the spans overwritten by line breaks."""
         return "".join("\n" if taken else char for char, taken in zip(self._text, self._taken, strict=True))
 
 
@@ -283,7 +280,7 @@ def _changed(value: Any, leaf: Callable[[Any], Any]) -> Any:
 
 
 def _disarmed(text: str) -> str:
-    """A placeholder that somebody typed loses all brackets of its text, so that none can be put together of the rest."""
+    """Remove all brackets from a text in which somebody typed a placeholder, so that the rest cannot form one."""
     if not _BRACKET.search(text):
         return text
     shadow = Shadow(text)
@@ -293,7 +290,7 @@ def _disarmed(text: str) -> str:
 
 
 def _readings(text: str, token: Token) -> Iterator[tuple[int, str]]:
-    """A word, and what is left of it without Hebrew prefix letters, each with where it starts."""
+    """Yield a word, and what is left of it without Hebrew prefix letters, each with its start."""
     yield token.start, token.folded
     for cut in range(1, min(4, token.end - token.start - 1)):
         if text[token.start + cut - 1] not in "ושהבלכמ":
@@ -308,41 +305,6 @@ def _stand_together(text: str, first: Token, rest: Sequence[Token]) -> bool:
 
 def _is_name_like(token: Token) -> bool:
     return token.is_capital and len(token.folded) > 1 and not is_common(token.folded)
-
-
-def _key(kind: str, value: str) -> Key:
-    plain = Shadow(value).text
-    digits = "".join(filter(str.isdigit, plain))
-    if kind == "DATE":
-        try:
-            return ("date", *(str(part) for part in date.fromisoformat(plain).timetuple()[:3]))
-        except ValueError:
-            found = [match for pattern in DATES for match in pattern.finditer(plain)]
-            return ("date", *_days(found[0])[0]) if found else ("words", "".join(plain.split()))
-    if kind == "EMAIL" or not digits:
-        return ("words", "".join(plain.split()))
-    return ("number", _national(digits) if "+" in plain or len(digits) >= _PUBLIC_FROM else digits)
-
-
-def _national(digits: str) -> str:
-    """The digits without the ways to begin a number of this country."""
-    for trunk in _TRUNK[:2]:
-        if digits.startswith(trunk) and len(digits) >= len(trunk) + 8:
-            return digits.removeprefix(trunk).removeprefix("0")
-    return digits.removeprefix("0") if len(digits) in (9, 10) else digits
-
-
-def _days(match: "re.Match[str]") -> list[Key]:
-    """The dates that a written one may mean, the day before the month first."""
-    parts = match.groupdict()
-    years = [parts["year"]] if len(parts["year"]) == 4 else [f"19{parts['year']}", f"20{parts['year']}"]
-    if parts.get("name"):
-        pairs = [(parts["day"], str(MONTH_NUMBERS[parts["name"]]))]
-    else:
-        pairs = [(parts["first"], parts["second"]), (parts["second"], parts["first"])]
-        if match.start("year") == match.start():
-            pairs.reverse()
-    return [(year, str(int(month)), str(int(day))) for year in years for day, month in pairs]
 
 
 def _from_plus(text: str, start: int) -> int:
