@@ -14,7 +14,8 @@ from typing import Final, Protocol
 from django.conf import settings
 
 from agent.chat.bell import Bell, News
-from agent.chat.protocol import GONE, TIMED_OUT, ConversationEnded, EphemeralMessage
+from agent.chat.protocol import GONE, TIMED_OUT
+from agent.chat.server_messages import ConversationEnded, EphemeralMessage
 from agent.conversation import events
 from agent.threads import run_db
 
