@@ -4,23 +4,22 @@ PORT ?= 8000
 BIN := .venv/bin
 export DEBUG ?= 1
 
-.PHONY: run test lint bench bench-data format messages clean
+LOCK := uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 
-.venv/run: requirements.txt
+.PHONY: run test lint bench bench-data format lock messages clean
+
+.venv/run: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-.venv/test: tests/requirements.txt .venv/run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+.venv/test: tests/requirements.lock .venv/run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/requirements.lock
 	@touch $@
 
 run: .venv/run
-	@$(BIN)/python manage.py migrate --verbosity 0
-	@$(BIN)/python manage.py load_demo --if-empty --port $(PORT)
-	@$(BIN)/python manage.py welcome --port $(PORT)
-	@exec $(BIN)/python manage.py serve --port $(PORT)
+	@exec $(BIN)/python manage.py start --port $(PORT)
 
 test: .venv/test
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -43,6 +42,11 @@ bench: .venv/test
 
 bench-data: .venv/test
 	$(BIN)/python benchmarks/run.py --data-only
+
+# After a change of a requirements.txt. Every file that the index has of a version is listed, for all systems and Pythons.
+lock: .venv/test
+	$(BIN)/$(LOCK) requirements.txt --output-file requirements.lock
+	$(BIN)/$(LOCK) tests/requirements.txt --constraint requirements.lock --output-file tests/requirements.lock
 
 # Needs GNU gettext (Debian: apt-get install gettext; macOS: brew install gettext); nothing else here does.
 messages: .venv/run

@@ -1,9 +1,8 @@
-"""Conversations, their numbered events and durable runs, the tool calls of each answer, and who may embed or call."""
+"""Conversations, their events and runs, the tool calls of each answer, embedding sites and API keys."""
 
 import secrets
 import uuid
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
@@ -11,14 +10,12 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from prescriptions.models import Patient
 from stores.geo import Point, point_of
-
-if TYPE_CHECKING:
-    from agent.conversation.runs import Background
 
 
 def public_id_make() -> str:
-    """A new public name of an embedding site; it is no secret."""
+    """Return a new public name for an embedding site; it is no secret."""
     return f"pub_{secrets.token_hex(8)}"
 
 
@@ -48,7 +45,7 @@ class ChatSite(models.Model):
 
 
 class Conversation(models.Model):
-    """One customer's chat. The secret that opens it is with the customer; only its hash is here."""
+    """One customer's chat. The customer has the secret that opens it; only its hash is stored."""
 
     class Mode(models.TextChoices):
         BOT = "bot", _("assistant")
@@ -61,9 +58,9 @@ class Conversation(models.Model):
     language = models.CharField(_("language"), max_length=2, default="en")
     mode = models.CharField(_("mode"), max_length=10, choices=Mode.choices, default=Mode.BOT)
     seq_head = models.PositiveIntegerField(_("last event"), default=0)
-    # What the talk is about so far: medicines, store, what was asked back. Ids and codes only; `patient` tells whose it is.
+    # `agent.state.ConversationState`: what the conversation has been about. Ids and codes only.
     state = models.JSONField(_("state"), default=dict, blank=True)
-    # The embedding site it was begun on; none on our own pages.
+    # The embedding site on which it began; none on our own pages.
     site = models.ForeignKey(
         ChatSite,
         models.PROTECT,
@@ -100,7 +97,7 @@ class Conversation(models.Model):
 
     @property
     def is_proven(self) -> bool:
-        """Whether it is still proven who asks: for 15 idle minutes, 60 at most."""
+        """Whether the identity of `patient` still holds: for 15 idle minutes, 60 at most."""
         if self.patient_id is None or self.verified_at is None:
             return False
         idle = self.active_at + timedelta(seconds=settings.IDENTITY_IDLE)
@@ -109,12 +106,17 @@ class Conversation(models.Model):
 
     @property
     def identity_elsewhere(self) -> bool:
-        """Whether nobody can prove here who they are: the chat is in a frame on a site that is not ours."""
+        """Whether nobody can be identified here, because the chat is in a frame on a site that is not ours."""
         return self.site is not None and not self.site.first_party
+
+    @property
+    def proven_patient(self) -> Patient | None:
+        """The patient whose identity is proven now; nobody on a site that is not ours."""
+        return self.patient if self.is_proven and not self.identity_elsewhere else None
 
 
 class Run(models.Model):
-    """The work of answering one accepted message; a row first, so that no crash can lose it."""
+    """The work of answering one accepted message; a row, so that no crash can lose it."""
 
     class Kind(models.TextChoices):
         MESSAGE = "message", _("message")
@@ -136,16 +138,16 @@ class Run(models.Model):
     client_msg_id = models.UUIDField(_("client's message id"), null=True, blank=True)
     kind = models.CharField(_("kind"), max_length=10, choices=Kind.choices, default=Kind.MESSAGE)
     input_seq = models.PositiveIntegerField(_("answers event"))
-    # What the server read from the message before it was masked: the outcome of a code, never the code.
+    # `RunInput` of agent/conversation/records.py: the outcome of a code, never the code.
     input = models.JSONField(_("input"), default=dict, blank=True)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.PENDING)
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
-    # What a client that comes back in the middle is shown: the text so far and the calls; empty when it is over.
+    # `Progress` of the same: what a client that reconnects in the middle is shown; empty when the run is over.
     progress = models.JSONField(default=dict, blank=True)
     model = models.CharField(_("model"), max_length=80, blank=True)
-    # Of language models: which rules they were given, tokens in and out, US dollars, why the offline model took over.
+    # Of language models: the version of their rules, tokens in and out, US dollars, why the offline model took over.
     prompt = models.CharField(_("version of the rules"), max_length=12, blank=True)
     tokens_in = models.PositiveIntegerField(_("tokens in"), default=0)
     tokens_out = models.PositiveIntegerField(_("tokens out"), default=0)
@@ -155,7 +157,6 @@ class Run(models.Model):
     answer_seq = models.PositiveIntegerField(_("answered by event"), null=True, blank=True)
     created_at = models.DateTimeField(_("accepted"), auto_now_add=True)
     finished_at = models.DateTimeField(_("finished"), null=True, blank=True)
-    background: "Background"  # of a run that was just claimed
 
     class Meta:
         verbose_name = _("run")
@@ -191,8 +192,8 @@ class Event(models.Model):
     run = models.ForeignKey(
         Run, models.SET_NULL, null=True, blank=True, related_name="events", verbose_name=_("run")
     )
-    # Who was proven to ask: no model that speaks with somebody else is told it, and nobody else is shown it again. It
-    # stays when the patient is deleted: it does not become everybody's then.
+    # Who was identified then: nobody else is shown the event again, and no model that talks with somebody else reads
+    # it. It stays when the patient is deleted, or the event would become everybody's.
     patient = models.ForeignKey(
         "prescriptions.Patient",
         models.DO_NOTHING,
@@ -216,7 +217,7 @@ class Event(models.Model):
 
 
 class Confirmation(models.Model):
-    """An effect that waits for the customer's yes: what would be done, in facts, and until when it may be answered."""
+    """An effect that waits for the customer's yes: what would be done, and until when that can be answered."""
 
     class State(models.TextChoices):
         OPEN = "open", _("waiting")
@@ -230,7 +231,8 @@ class Confirmation(models.Model):
     run = models.ForeignKey(Run, models.CASCADE, related_name="confirmations", verbose_name=_("asked by run"))
     action = models.CharField(_("action"), max_length=40)
     payload = models.JSONField(_("content"), default=dict)
-    digest = models.CharField(max_length=64)  # binds action, payload, patient and conversation together
+    # Binds action, payload, patient and conversation together.
+    digest = models.CharField(max_length=64)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.OPEN)
     expires_at = models.DateTimeField(_("valid until"))
     answered_at = models.DateTimeField(_("answered"), null=True, blank=True)
@@ -244,7 +246,7 @@ class Confirmation(models.Model):
 
 
 class Feedback(models.Model):
-    """What a customer thought of one answer."""
+    """A customer's rating of one answer."""
 
     conversation = models.ForeignKey(
         Conversation, models.CASCADE, related_name="feedback", verbose_name=_("conversation")
@@ -266,18 +268,18 @@ class Feedback(models.Model):
 
 
 class Ticket(models.Model):
-    """A one-time pass of 30 seconds: into a frame's chat, or out of a frame into a window of our own."""
+    """A one-time ticket of 30 seconds: into a frame's chat, or out of a frame into a window of our own."""
 
     ticket_hash = models.CharField(max_length=64, primary_key=True)
     site = models.ForeignKey(ChatSite, models.CASCADE, null=True, blank=True, related_name="+")
-    # Set for the way out: the conversation that the holder may go on with.
+    # Only for the way out: the conversation that the holder may continue.
     conversation = models.ForeignKey(Conversation, models.CASCADE, null=True, blank=True, related_name="+")
     address_key = models.CharField(max_length=32)
     expires_at = models.DateTimeField(db_index=True)
 
 
 class ApiKey(models.Model):
-    """A system's key to the HTTP tools; the key itself is shown once and only its hash is kept."""
+    """A system's key to the HTTP tools; the key is shown once, and only its hash is stored."""
 
     name = models.CharField(_("name"), max_length=80)
     prefix = models.CharField(_("begins with"), max_length=12)
@@ -295,7 +297,7 @@ class ApiKey(models.Model):
 
 
 class ToolCall(models.Model):
-    """One call of a tool, by the chat or by a system: who, with what (redacted), the outcome and its evidence."""
+    """One call of a tool, by the chat or by a system: who, arguments (redacted), outcome and evidence."""
 
     run = models.ForeignKey(
         Run, models.CASCADE, null=True, blank=True, related_name="tool_calls", verbose_name=_("run")

@@ -108,9 +108,10 @@ async def _answered(meter: Meter, count: int) -> None:
             await run_db(accept.message_accept)(
                 conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
             )
-            run = await run_db(runs.run_claim)(conversation.pk)
-            assert run is not None
-            await loop.answer(run, RunProgress(hub, conversation.secret_hash, run.pk, run.attempts))
+            claim = await run_db(runs.run_claim)(conversation.pk)
+            assert claim is not None
+            run = claim.run
+            await loop.answer(claim, RunProgress(hub, conversation.secret_hash, run.pk, run.attempts))
         await run_db(_must_be_answered)(run.pk)
 
 

@@ -14,7 +14,7 @@ from agent.inference.base import Step, StepResult
 from agent.inference.base import Turn as ModelTurn
 from agent.llm import prompt
 from agent.llm.functions import functions_told
-from agent.models import Conversation, Run
+from agent.models import Conversation
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
 from agent.tools.base import ToolContext
@@ -81,8 +81,8 @@ class _Site:
 
     async def answer_alone(self) -> Turn:
         """A turn whose run is claimed already."""
-        run = await _claim(await _conversation())
-        return lambda shown: self._answer(run, shown)
+        claim = await _claim(await _conversation())
+        return lambda shown: self._answer(claim, shown)
 
     def _turn(self, conversation: Conversation) -> Turn:
         async def turn(shown: Callable[[], None]) -> str:
@@ -90,11 +90,12 @@ class _Site:
 
         return turn
 
-    async def _answer(self, run: Run, shown: Callable[[], None]) -> str:
+    async def _answer(self, claim: runs.Claim, shown: Callable[[], None]) -> str:
         hub = self._hub = self._hub or _NoticingHub()
         hub.shown, hub.is_done = shown, False
-        progress = RunProgress(hub, run.conversation.secret_hash, run.pk, run.attempts)
-        await loop.answer(run, progress)
+        run = claim.run
+        progress = RunProgress(hub, claim.conversation.secret_hash, run.pk, run.attempts)
+        await loop.answer(claim, progress)
         called = [call.step.name for call in progress.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
@@ -106,13 +107,13 @@ async def _conversation() -> Conversation:
     return conversation
 
 
-async def _claim(conversation: Conversation) -> Run:
+async def _claim(conversation: Conversation) -> runs.Claim:
     await run_db(accept.message_accept)(
         conversation_id=conversation.pk, client_msg_id=uuid4(), text=MESSAGE, address="192.0.2.1"
     )
-    run = await run_db(runs.run_claim)(conversation.pk)
-    assert run is not None
-    return run
+    claim = await run_db(runs.run_claim)(conversation.pk)
+    assert claim is not None
+    return claim
 
 
 def _identify(conversation: Conversation) -> None:

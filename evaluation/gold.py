@@ -45,8 +45,9 @@ def _act(conversation: Conversation, turn: Turn, *, may: bool) -> None:
 
 def _run(conversation: Conversation, calls: list[tuple[str, dict[str, Any]]], **fields: Any) -> None:
     row = Run.objects.create(conversation_id=conversation.pk, client_msg_id=uuid4(), input_seq=0, **fields)
-    run = runs.run_claim(conversation.pk)
-    assert run is not None and run.pk == row.pk
+    claim = runs.run_claim(conversation.pk)
+    assert claim is not None and claim.run.pk == row.pk
+    run = claim.run
     for name, arguments in calls:
         action_run(run, Step(name, arguments), ADDRESS)
         run.conversation.refresh_from_db()
@@ -70,7 +71,7 @@ def _confirm(conversation: Conversation, secret: str, turn: Turn) -> None:
         )
     except confirmations.ConfirmationExpired:
         return
-    run = runs.run_claim(conversation.pk)
-    assert run is not None
+    claim = runs.run_claim(conversation.pk)
+    assert claim is not None
     if turn.confirm == "yes":
-        action_run(run, Step("refill.pass_on"), ADDRESS)
+        action_run(claim.run, Step("refill.pass_on"), ADDRESS)

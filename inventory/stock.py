@@ -16,8 +16,7 @@ from django.db.models.functions import Cos, Sin
 from django.utils import timezone
 
 from inventory.models import Medication, StockLevel
-from pharmacy_site.lib.rows import Columns, Question, asked
-from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, distance_km, point_of
+from stores.geo import EARTH_RADIUS_KM, Point, bounding_box, km_between, point_of
 from stores.models import Store
 from stores.selectors import stores_by_id
 
@@ -73,6 +72,18 @@ def restock_on(level: StockLevel) -> date | None:
     return expected if expected and level.quantity == 0 and expected > timezone.localdate() else None
 
 
+def branch_stock(store: Store, level: StockLevel | None, *, km: float | None = None) -> BranchStock:
+    """Return what a store has of a product; without a stock level it has none."""
+    return BranchStock(
+        store=store,
+        quantity=level.quantity if level else 0,
+        km=km,
+        restock_on=restock_on(level) if level else None,
+        updated_at=level.updated_at if level else None,
+        low=is_low(level) if level else False,
+    )
+
+
 def branches(
     medication: Medication,
     *,
@@ -106,16 +117,10 @@ def branches(
     return _with_stock(stores_by_id(near).values(), read, origin, start, only_stocked=only_stocked)
 
 
-_LEVEL: Final = Columns(StockLevel, "level")
-_STOCKED: Final = f"""SELECT {_LEVEL.sql} FROM inventory_stocklevel level
-WHERE level.medication_id = %(medication)s AND level.quantity > 0 LIMIT %(most)s
-"""
-
-
 def _stocked(medication: Medication) -> list[StockLevel]:
     """Where there is some of it, in any kind of store; one more than are few when there are many."""
-    given = {"medication": medication.pk, "most": FEW_STORES + 1}
-    return asked(Question(_STOCKED, given, lambda rows: [_LEVEL.instance(row) for row in rows]))
+    levels = StockLevel.objects.filter(medication=medication, quantity__gt=0)
+    return list(levels.order_by()[: FEW_STORES + 1])
 
 
 def _reference_point() -> Point | None:
@@ -139,7 +144,7 @@ def _with_stock(
         if only_stocked and level is None:
             # Sold out between the two queries.
             continue
-        km = _km(start, store.lat, store.lng)
+        km = km_between(start, store.point)
         branch = BranchStock(
             store=store,
             quantity=level.quantity if level else 0,
@@ -163,7 +168,12 @@ def _nearest(
     if among is None:
         return _nearest_around(stores, start, limit)
     rows = stores.filter(pk__in=among).order_by().values_list("pk", "lat", "lng")
-    return [pk for _, pk in sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows)[:limit]]
+    return [
+        pk
+        for _, pk in sorted(_order(km_between(start, point_of(lat, lng)), pk) for pk, lat, lng in rows)[
+            :limit
+        ]
+    ]
 
 
 def _nearest_around(stores: QuerySet[Store], start: Point, limit: int) -> list[int]:
@@ -174,7 +184,9 @@ def _nearest_around(stores: QuerySet[Store], start: Point, limit: int) -> list[i
         box = bounding_box(start, min(km, _HALF_ROUND_KM))
         inside = stores.filter(lat__range=(box.south, box.north), lng__range=(box.west, box.east))
         rows = inside.order_by(_closeness(start).desc(), "pk").values_list("pk", "lat", "lng")
-        nearest = sorted(_order(_km(start, lat, lng), pk) for pk, lat, lng in rows[: limit + _SPARE_ROWS])
+        nearest = sorted(
+            _order(km_between(start, point_of(lat, lng)), pk) for pk, lat, lng in rows[: limit + _SPARE_ROWS]
+        )
         # A store in a corner of the box is farther away than `km`; a nearer one may lie outside the box.
         if len(nearest) >= limit and nearest[limit - 1][0] <= km:
             return [pk for _, pk in nearest[:limit]]
@@ -193,11 +205,6 @@ def _closeness(start: Point) -> CombinedExpression:
     return Sin(lat) * Value(sin(radians(start.lat)), output_field=FloatField()) + Cos(lat) * Cos(lng) * Value(
         cos(radians(start.lat)), output_field=FloatField()
     )
-
-
-def _km(start: Point | None, lat: float | None, lng: float | None) -> float | None:
-    end = point_of(lat, lng)
-    return distance_km(start, end) if start and end else None
 
 
 def _order(km: float | None, pk: int) -> tuple[float, int]:

@@ -7,35 +7,38 @@ from zoneinfo import ZoneInfo
 
 import dj_database_url
 import dj_email_url
-from environs import ValidationError
-from marshmallow.validate import Length, OneOf, Range, Regexp
+from environs import ValidationError, validate
 
 Validator = Callable[[Any], Any]
 
-AT_LEAST_0: Final = Range(min=0, error="Write 0 or more.")
-AT_LEAST_1: Final = Range(min=1, error="Write 1 or more.")
-NOT_EMPTY: Final = Length(min=1, error="Write a name.")
-TELEPHONE: Final = Regexp(r"[0-9+*][0-9 *#()-]*\Z", error="Write a telephone number.")
-TELEPHONE_OR_EMPTY: Final = Regexp(r"([0-9+*][0-9 *#()-]*)?\Z", error="Write a telephone number, or nothing.")
-RATE: Final = Regexp(
+AT_LEAST_0: Final = validate.Range(min=0, error="Write 0 or more.")
+AT_LEAST_1: Final = validate.Range(min=1, error="Write 1 or more.")
+NOT_EMPTY: Final = validate.Length(min=1, error="Write at least one character.")
+TELEPHONE: Final = validate.Regexp(r"[0-9+*][0-9 *#()-]*\Z", error="Write a telephone number.")
+TELEPHONE_OR_EMPTY: Final = validate.Regexp(
+    r"([0-9+*][0-9 *#()-]*)?\Z", error="Write a telephone number, or nothing."
+)
+RATE: Final = validate.Regexp(
     r"[1-9][0-9]*/(s|sec|second|m|min|minute|h|hour|d|day)\Z",
     error="Write calls per period, like 600/min; a period is s, min, h or d.",
 )
-WEB_ADDRESS_OR_EMPTY: Final = Regexp(
+WEB_ADDRESS_OR_EMPTY: Final = validate.Regexp(
     r"(https?://[^\s/?#]+[^\s?#]*)?\Z", error="Write an address like https://api.example.com/v1, or nothing."
 )
-REDIS_OR_EMPTY: Final = Regexp(
+REDIS_OR_EMPTY: Final = validate.Regexp(
     r"((redis|rediss|unix)://\S+)?\Z", error="Write an address like redis://host:6379/0, or nothing."
 )
-BROKER_OR_EMPTY: Final = Regexp(
+BROKER_OR_EMPTY: Final = validate.Regexp(
     r"((redis|rediss|sentinel|amqp|amqps)://\S*)?\Z",
     error="Write an address like redis://host:6379/1 or amqp://user:password@host, or nothing.",
 )
-LOG_LEVEL: Final = OneOf(["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], error="Write one of: {choices}.")
-_ORIGIN: Final = Regexp(
+LOG_LEVEL: Final = validate.OneOf(
+    ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], error="Write one of: {choices}."
+)
+_ORIGIN: Final = validate.Regexp(
     r"https?://[^\s/?#@*]+/?\Z", error="Write origins like https://shop.example.com, separated by commas."
 )
-_HOST: Final = Regexp(
+_HOST: Final = validate.Regexp(
     r"(\*|\.?[\w-]+(\.[\w-]+)*\.?|\[[0-9A-Fa-f:.]+\])\Z",
     error="Write host names like pharmacy.example.com, separated by commas.",
 )
@@ -43,13 +46,13 @@ _HOST: Final = Regexp(
 
 def one_of(*choices: str) -> Validator:
     """Return the rule of a setting that chooses."""
-    return OneOf(choices, error="Write one of: {choices}.")
+    return validate.OneOf(choices, error="Write one of: {choices}.")
 
 
 def seconds_below(limit: int) -> Validator:
     """Return the rule of a time that is over before another limit is reached."""
     error = f"Write seconds: more than 0 and less than {limit}."
-    return Range(min=0, max=limit, min_inclusive=False, max_inclusive=False, error=error)
+    return validate.Range(min=0, max=limit, min_inclusive=False, max_inclusive=False, error=error)
 
 
 def hosts(values: Iterable[str]) -> None:

@@ -20,7 +20,6 @@ from django.db.models import F, IntegerField, Q, QuerySet, Sum, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from pharmacy_site.lib.rows import Columns, Question, asked, stored
 from prescriptions import selectors
 from prescriptions.audit import audit_lock, audit_record
 from prescriptions.contacts import contact_parse
@@ -43,7 +42,6 @@ __all__ = [
     "OpenChallenge",
     "challenge_answer",
     "challenge_open",
-    "challenge_question",
     "challenge_start",
     "failed_verifications",
     "identifier_accept",
@@ -163,23 +161,11 @@ def challenge_start(
     return ChallengeStarted(expires_at)
 
 
-_TRIES: Final = Columns(Challenge, "prescriptions_challenge", "expires_at", "tries_left")
-_WAITED_FOR: Final = f"""SELECT {_TRIES.sql} FROM prescriptions_challenge
-WHERE conversation_id = %(conversation_id)s AND state = 'open' AND expires_at > %(expires_at)s AND tries_left > 0
-"""
-
-
 def challenge_open(conversation_id: UUID) -> OpenChallenge | None:
     """Return the code this conversation waits for, or None; a code past its time is not waited for."""
-    return asked(challenge_question(conversation_id))
-
-
-def challenge_question(conversation_id: UUID) -> Question[OpenChallenge | None]:
-    """Return the same, to be asked together with others."""
-    waited_for = stored(Challenge, conversation_id=conversation_id, expires_at=timezone.now())
-    return Question(
-        _WAITED_FOR, waited_for, lambda rows: OpenChallenge(*_TRIES.values(rows[0])) if rows else None
-    )
+    waited_for = _open(conversation_id).filter(expires_at__gt=timezone.now(), tries_left__gt=0)
+    found = waited_for.values_list("expires_at", "tries_left").first()
+    return OpenChallenge(*found) if found else None
 
 
 def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patient:

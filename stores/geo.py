@@ -39,6 +39,11 @@ def distance_km(a: Point, b: Point) -> float:
     return 2 * EARTH_RADIUS_KM * asin(sqrt(min(1.0, chord)))
 
 
+def km_between(a: Point | None, b: Point | None) -> float | None:
+    """Return the distance in kilometres, or None where one of the points is not known."""
+    return distance_km(a, b) if a and b else None
+
+
 def bounding_box(origin: Point, km: float) -> Box:
     """Return a box that contains every point within `km` of the origin (its corners are farther away).
 

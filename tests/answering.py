@@ -12,16 +12,17 @@ from agent.turn import loop
 
 def answer_next(conversation_id: UUID) -> Run:
     """Claim and answer the next run of a conversation."""
-    run = runs.run_claim(conversation_id)
-    assert run is not None
-    answer(run)
-    return run
+    claim = runs.run_claim(conversation_id)
+    assert claim is not None
+    answer(claim)
+    return claim.run
 
 
-def answer(run: Run) -> None:
+def answer(claim: runs.Claim) -> None:
     """Answer a claimed run."""
 
     async def work() -> None:
-        await loop.answer(run, RunProgress(Hub(), run.conversation.secret_hash, run.pk, run.attempts))
+        progress = RunProgress(Hub(), claim.conversation.secret_hash, claim.run.pk, claim.run.attempts)
+        await loop.answer(claim, progress)
 
     asyncio.run(work())

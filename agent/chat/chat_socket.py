@@ -78,7 +78,9 @@ class ChatSocket(AsyncWebsocketConsumer):
                     if _ends_run(event):
                         # What the run showed comes before its end.
                         self._release(event["run_id"])
-                    self._deliver(events.veiled(event) if event.get("run_id") == self._hidden_run else event)
+                    self._deliver(
+                        events.redacted(event) if event.get("run_id") == self._hidden_run else event
+                    )
         except DatabaseError as error:
             # The hub looks again soon.
             log.error("database unavailable: %s", type(error).__name__)

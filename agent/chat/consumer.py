@@ -159,7 +159,7 @@ class ChatConsumer(ChatSocket):
         conversation, hub = entrance.conversation, self.process.hub
         disconnected, mode = hub.disconnected, conversation.mode
         if disconnected != (mode == Conversation.Mode.DEGRADED):
-            mode = await run_urgent(modes.settle)(conversation.pk, degraded=disconnected)
+            mode = await run_urgent(modes.set_degraded)(conversation.pk, degraded=disconnected)
         resumed = await run_urgent(conversation_resume)(conversation, message.last_seq)
         self.sent_seq = (
             resumed.missed[-1]["seq"] if resumed.missed else min(message.last_seq, conversation.seq_head)
@@ -206,7 +206,7 @@ class ChatConsumer(ChatSocket):
             }
         )
         if self.process.hub.disconnected:
-            await run_urgent(modes.settle)(self.conversation_id, degraded=True)
+            await run_urgent(modes.set_degraded)(self.conversation_id, degraded=True)
         self._go_on()
 
     async def on_code(self, message: protocol.IdentityCode) -> None:

@@ -68,10 +68,10 @@ class Process:
         async with self._mode_lock:
             keys = list({socket.key for socket in self.hub.sockets()})
             try:
-                for key in await run_db(modes.settle_all)(keys, degraded=self.hub.disconnected):
+                for key in await run_db(modes.set_degraded_all)(keys, degraded=self.hub.disconnected):
                     self.hub.ring(key)
             except Exception as error:
-                log.error("modes not settled: %s", type(error).__name__)
+                log.error("modes not changed: %s", type(error).__name__)
 
 
 _processes: WeakKeyDictionary[asyncio.AbstractEventLoop, Process] = WeakKeyDictionary()

@@ -28,7 +28,7 @@ BEAT_SECONDS: Final = 5.0
 # An ending process waits no longer for its database: leases end by themselves.
 GIVE_BACK_SECONDS: Final = 5.0
 
-Answer = Callable[[Run, RunProgress], Awaitable[None]]
+Answer = Callable[[runs.Claim, RunProgress], Awaitable[None]]
 
 
 class Runner:
@@ -79,8 +79,8 @@ class Runner:
         try:
             while conversation_id in self._woken and not self._ending:
                 self._woken.discard(conversation_id)
-                while run := await run_db(self._claim)(conversation_id):
-                    await self._one(run)
+                while claim := await run_db(self._claim)(conversation_id):
+                    await self._one(claim)
         except ConversationGone:
             log.info("a conversation was deleted before its runs were answered")
         except DatabaseError as error:
@@ -88,14 +88,15 @@ class Runner:
         finally:
             self._tasks.pop(conversation_id, None)
 
-    def _claim(self, conversation_id: UUID) -> Run | None:
+    def _claim(self, conversation_id: UUID) -> runs.Claim | None:
         """Claim the next run, unless the process was asked to end while this waited for a thread."""
         return None if self._ending else runs.run_claim(conversation_id)
 
-    async def _one(self, run: Run) -> None:
+    async def _one(self, claim: runs.Claim) -> None:
+        run = claim.run
         progress = RunProgress(self._hub, run.conversation.secret_hash, run.pk, run.attempts)
         self._progress[run.conversation_id] = progress
-        task = self._current[run.pk] = asyncio.create_task(self._attempt(run, progress))
+        task = self._current[run.pk] = asyncio.create_task(self._attempt(claim, progress))
         heartbeat = asyncio.create_task(self._keep_alive(run, progress, task))
         try:
             await asyncio.wait([task])
@@ -106,11 +107,12 @@ class Runner:
         if task.cancelled() and self._ending:
             await run_db(runs.run_release)(run)
 
-    async def _attempt(self, run: Run, progress: RunProgress) -> None:
+    async def _attempt(self, claim: runs.Claim, progress: RunProgress) -> None:
+        run = claim.run
         try:
             async with asyncio.timeout(settings.CHAT_RUN_TIMEOUT):
                 progress.begin()
-                await self._answer(run, progress)
+                await self._answer(claim, progress)
         except ConversationGone:
             log.info("run %s: its conversation was deleted", run.pk)
         except Exception as error:

@@ -1,13 +1,12 @@
-"""Two-phase effects: the server shows what would be done, in facts of its own, and only the customer's yes does it.
+"""Effects in two steps: the server describes what would be done, and only the customer's yes does it.
 
-A confirmation is bound to its content, its conversation and the patient who was verified when it was asked; it can be
-answered once, within five minutes. A model can ask for one, and no text that is typed answers it.
+A confirmation is bound to its content, its conversation and the patient whose identity was proven when it was requested.
+It can be answered once, within five minutes. A model can request one; no text that is typed answers it.
 """
 
 import json
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Final, Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -18,8 +17,8 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from agent.answers.render import label, measure, say
 from agent.conversation import events
 from agent.conversation.accept import address_key
+from agent.conversation.records import ConfirmAnswer, ConfirmRequest, ConfirmSummary, RunInput
 from agent.models import Confirmation, Run
-from agent.turn.context import verified_patient
 from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import Language, as_language
@@ -32,25 +31,26 @@ REFILL: Final = "refill.pass_on"
 
 
 class ConfirmationExpired(PharmacyError):
-    """The question is over: answered, too late, somebody else's, or no longer what was asked."""
+    """The confirmation can no longer be answered: it was answered, has expired, or belongs to somebody else."""
 
 
-def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
-    """Asks whether the refill of the verified patient's prescription shall be passed to a pharmacist.
+def refill_ask(run: Run, prescription_id: int) -> ConfirmRequest | None:
+    """Request the customer's yes for passing the refill of a prescription to a pharmacist.
 
-    Returns the event's content, or nothing when there is no such patient or prescription. The same run asks once.
+    Returns the event's content; None when nobody is identified, or the prescription is not theirs. A run that is
+    repeated requests it once.
     """
     conversation = run.conversation
-    patient = verified_patient(conversation)
+    patient = conversation.proven_patient
     if patient is None:
-        return {}
+        return None
     access = Access(who=f"chat:{conversation.pk}", where="chat", why="confirm")
     try:
         prescription = selectors.prescription_get_for(patient, prescription_id, access=access)
     except PrescriptionNotFound:
-        return {}
+        return None
     language = as_language(run.conversation.language)
-    # A customer who has changed their mind is asked one question, not two.
+    # A customer who has changed their mind has one question open, not two.
     earlier = Confirmation.objects.filter(conversation=conversation, state=Confirmation.State.OPEN)
     earlier.exclude(run=run).update(state=Confirmation.State.NO)
     waiting = Confirmation.objects.filter(run=run, action=REFILL).first()
@@ -72,7 +72,8 @@ def refill_ask(run: Run, prescription_id: int) -> dict[str, Any]:
     }
 
 
-def _summary(prescription: Prescription, language: Language) -> dict[str, Any]:
+def _summary(prescription: Prescription, language: Language) -> ConfirmSummary:
+    """Describe what would be done."""
     medication = prescription.medication
     name = named(medication, language)
     return {
@@ -95,7 +96,10 @@ def _summary(prescription: Prescription, language: Language) -> dict[str, Any]:
 def confirmation_answer(
     *, conversation_id: UUID, key: str, confirm_id: UUID, decision: Literal["yes", "no"], address: str
 ) -> None:
-    """Takes the customer's answer; a run carries it out and says so. Raises ConfirmationExpired, ConversationGone."""
+    """Accept the customer's answer, and add the run that carries it out and says so.
+
+    Raises ConfirmationExpired and ConversationGone.
+    """
     with transaction.atomic():
         conversation = events.conversation_locked(conversation_id, key)
         waiting = Confirmation.objects.filter(
@@ -106,7 +110,7 @@ def confirmation_answer(
         ).first()
         if waiting is None or not constant_time_compare(waiting.digest, _digest(waiting)):
             raise ConfirmationExpired
-        patient = verified_patient(conversation)
+        patient = conversation.proven_patient
         if patient is None or patient.pk != waiting.payload["patient"]:
             raise ConfirmationExpired
         Confirmation.objects.filter(pk=waiting.pk).update(state=decision, answered_at=timezone.now())
@@ -118,18 +122,20 @@ def confirmation_answer(
             patient=patient,
             detail={"confirmation": str(waiting.pk), "action": waiting.action},
         )
+        answer: ConfirmAnswer = {"id": str(waiting.pk), "decision": decision}
+        given: RunInput = {"address": address_key(address), "confirm": answer}
         Run.objects.create(
             conversation=conversation,
             kind=Run.Kind.CONFIRM,
             input_seq=conversation.seq_head,
-            input={"address": address_key(address), "confirm": {"id": str(waiting.pk), "decision": decision}},
+            input=given,
         )
 
 
 def confirmed(run: Run) -> Confirmation | None:
-    """The confirmation that a run carries out, if its customer said yes to what it still says."""
-    answer: Mapping[str, Any] = run.input.get("confirm") or {}
-    if run.kind != Run.Kind.CONFIRM or answer.get("decision") != "yes":
+    """Return the confirmation that a run carries out, if its customer said yes and its content is unchanged."""
+    answer: ConfirmAnswer | None = run.input.get("confirm")
+    if run.kind != Run.Kind.CONFIRM or answer is None or answer["decision"] != "yes":
         return None
     rows = Confirmation.objects.filter(conversation_id=run.conversation_id, state=Confirmation.State.YES)
     found = rows.filter(pk=answer["id"]).first()
@@ -137,6 +143,7 @@ def confirmed(run: Run) -> Confirmation | None:
 
 
 def _digest(waiting: Confirmation) -> str:
+    """Return the signature that binds a confirmation to its conversation, action and content."""
     content = [str(waiting.pk), str(waiting.conversation_id), waiting.action, waiting.payload]
     return salted_hmac(
         "chat.confirmation", json.dumps(content, sort_keys=True), algorithm="sha256"

@@ -1,4 +1,4 @@
-"""What customers think of an answer."""
+"""Store how customers rate an answer."""
 
 from typing import Literal
 from uuid import UUID
@@ -12,7 +12,7 @@ from prescriptions.masking import masked
 
 
 def feedback_save(*, conversation_id: UUID, key: str, seq: int, rating: Literal[1, -1], comment: str) -> bool:
-    """Keeps the rating of an answer, the last one when it is rated again; False when `seq` is no answer of this chat.
+    """Store the rating of an answer, replacing an earlier one; False when `seq` is no answer of this conversation.
 
     Secrets in the comment are masked. Raises ConversationGone.
     """

@@ -1,4 +1,4 @@
-"""Who answers in a conversation, as its customer is told: the assistant, a person, or the assistant at half its strength."""
+"""Who answers in a conversation: the assistant, a person, or the assistant with reduced means."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -15,8 +15,8 @@ Mode = Conversation.Mode
 IN_USE: Final = timedelta(minutes=5)
 
 
-def settle(conversation_id: UUID, *, degraded: bool) -> str:
-    """Tells the customer when the chat has become worse or better, and returns the mode that holds now."""
+def set_degraded(conversation_id: UUID, *, degraded: bool) -> str:
+    """Change between normal and degraded mode, with an event for the customer, and return the mode that holds now."""
     before, after = (Mode.BOT, Mode.DEGRADED) if degraded else (Mode.DEGRADED, Mode.BOT)
     with transaction.atomic():
         if Conversation.objects.filter(pk=conversation_id, mode=before).update(mode=after):
@@ -28,16 +28,19 @@ def settle(conversation_id: UUID, *, degraded: bool) -> str:
     return Conversation.objects.values_list("mode", flat=True).get(pk=conversation_id)
 
 
-def settle_all(keys: Sequence[str], *, degraded: bool) -> list[str]:
-    """The same for every conversation among these that is in use; returns the keys of those that were told."""
-    told = []
-    mode = Mode.BOT if degraded else Mode.DEGRADED
-    rows = Conversation.objects.filter(mode=mode)
+def set_degraded_all(keys: Sequence[str], *, degraded: bool) -> list[str]:
+    """Change the mode of these conversations, given as the hashes of their secrets; return the keys of those changed.
+
+    Only conversations that are in use become degraded.
+    """
+    changed = []
+    rows = Conversation.objects.filter(mode=Mode.BOT if degraded else Mode.DEGRADED)
     if degraded:
         rows = rows.filter(active_at__gt=timezone.now() - IN_USE)
+    # SQLite takes some thousand parameters at most.
     for start in range(0, len(keys), 500):
         found = rows.filter(secret_hash__in=keys[start : start + 500])
         for pk, key in found.values_list("pk", "secret_hash"):
-            settle(pk, degraded=degraded)
-            told.append(key)
-    return told
+            set_degraded(pk, degraded=degraded)
+            changed.append(key)
+    return changed

@@ -1,8 +1,20 @@
-"""Shapes of what a conversation stores as JSON and clients read: its numbered events, and what a run has shown so far."""
+"""Shapes of what a conversation stores as JSON: its numbered events, what a run was given and what it has shown so far."""
 
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
+
+from agent.state import ConversationState
 
 
+class ConversationChanges(TypedDict, total=False):
+    """Fields of a conversation that are written together with an event of it."""
+
+    state: ConversationState
+    language: str
+    latitude: float | None
+    longitude: float | None
+
+
+# -- Events -------------------------------------------------------------------------------------------------
 class NumberedEvent(TypedDict):
     """An event of the log, replayed to clients that come back. Types have further keys of their own."""
 
@@ -19,7 +31,67 @@ class NumberedEvent(TypedDict):
     suggestions: NotRequired[list[Any]]
     tools: NotRequired[list[Any]]
     # Of a question for a yes or a no:
-    summary: NotRequired[dict[str, Any]]
+    summary: NotRequired["ConfirmSummary"]
+
+
+class MessagePayload(TypedDict):
+    """The content of `message.completed`, of a customer or of the assistant."""
+
+    role: str
+    text: str
+    lang: str
+    cards: list[Any]
+    suggestions: list[Any]
+    # Of a customer's message:
+    client_msg_id: NotRequired[str]
+    # Of an answer:
+    run_id: NotRequired[str]
+    tools: NotRequired[list[Any]]
+    phones: NotRequired[list[str]]
+    personal: NotRequired[bool]
+    confirm_id: NotRequired[str]
+    decision: NotRequired[str]
+
+
+class ConfirmSummary(TypedDict):
+    """What would be done, as its card shows it: rows of a label and a value."""
+
+    title: str
+    rows: list[list[str]]
+    yes: str
+    no: str
+
+
+class ConfirmRequest(TypedDict):
+    """The content of `confirm.requested`."""
+
+    confirm_id: str
+    action: str
+    summary: ConfirmSummary
+    expires_at: str
+
+
+# -- Runs ---------------------------------------------------------------------------------------------------
+class CodeResult(TypedDict):
+    """The outcome of a one-time code: never the code, never whom it proves."""
+
+    outcome: str
+    tries_left: int
+
+
+class ConfirmAnswer(TypedDict):
+    """The customer's answer to a confirmation, by its id."""
+
+    id: str
+    decision: Literal["yes", "no"]
+
+
+class RunInput(TypedDict, total=False):
+    """What a run was given beside the message that it answers. `address` is a key, not the address."""
+
+    address: str
+    code: CodeResult
+    confirm: ConfirmAnswer
 
 
 class ToolCall(TypedDict):

@@ -1,4 +1,4 @@
-"""How long conversations are kept, and how they end before that: everything that was said goes, the audit log stays."""
+"""Delete conversations, when their customer asks for it or the retention period ends. The audit log stays."""
 
 from datetime import timedelta
 from typing import Final
@@ -16,7 +16,7 @@ AT_ONCE: Final = 100
 
 
 def conversation_delete(conversation_id: UUID, key: str) -> None:
-    """Deletes a conversation because its customer asked for it. Raises ConversationGone.
+    """Delete a conversation because its customer asked for it. Raises ConversationGone.
 
     Hand-offs stay with their numbers: somebody was promised an answer.
     """
@@ -29,7 +29,7 @@ def conversation_delete(conversation_id: UUID, key: str) -> None:
 
 
 def conversations_expire() -> int:
-    """Deletes conversations that nobody has used for the retention period, the oldest first; returns how many."""
+    """Delete conversations that nobody has used for the retention period, the oldest first; return how many."""
     until = timezone.now() - timedelta(days=settings.CHAT_RETENTION_DAYS)
     expired = Conversation.objects.filter(active_at__lt=until).order_by("active_at")
     ended = 0
@@ -48,7 +48,8 @@ def conversations_expire() -> int:
 def _delete(conversation: Conversation, *, why: str, who: str) -> None:
     patient, pk = conversation.patient, str(conversation.pk)
     conversation.delete()
-    audit_record(  # last: whoever records waits for us
+    # Last: all audit writes queue behind this one.
+    audit_record(
         who=who,
         what="conversation_deleted",
         where="chat",

@@ -1,13 +1,13 @@
-"""Durable runs: a message is accepted as rows, then answered by whichever process claims its run.
+"""Durable runs: the work of answering accepted messages, done by whichever process claims it.
 
-Within a conversation runs are answered one at a time, in order; the database's partial unique index on running rows is
-what holds that, not a process's memory. `agent/chat/runner.py` does the work.
+Within a conversation runs are answered one at a time, in order. The database's partial unique index on running rows
+ensures that, not a process's memory. `agent/conversation/accept.py` makes the runs, `agent/chat/runner.py` works on them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from django.conf import settings
@@ -15,108 +15,155 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from agent.conversation import events
+from agent.conversation import events, spending
 from agent.conversation.liveness import dead_forget, dead_names, own_name
-from agent.conversation.records import Progress
-from agent.conversation.spending import spent, spent_question
+from agent.conversation.records import MessagePayload, Progress
 from agent.inference.base import Usage
-from agent.models import Confirmation, Run
-from pharmacy_site.lib.rows import Columns, Question, asked, changed_together, stored
+from agent.models import Confirmation, Conversation, Event, Run
 from prescriptions import identity
 
 OPEN: Final = (Run.State.PENDING, Run.State.RUNNING)
-EARLIER_TURNS: Final = 12  # how far back a language model is told what was said
+EARLIER_TURNS: Final = 12
+"""How far back a language model reads what was said."""
 
 
 @dataclass(frozen=True)
-class Background:
-    """What answering a run needs of its conversation beside the row, as it was when the run was claimed."""
+class Claim:
+    """A run that this process answers, and what that needs, as it was when the run was claimed."""
 
-    messages: events.Messages
-    challenge: identity.OpenChallenge | None
+    run: Run
+    conversation: Conversation
+    messages: Sequence[events.Message]
+    """The last messages up to the one that the run answers, oldest first."""
     tokens_spent: int
+    """Tokens of language models that the conversation has used."""
+    challenge_open: bool
+    """Whether the conversation waits for a one-time code."""
+
+    @property
+    def question(self) -> events.Message | None:
+        """The message that the run answers; None for a run that answers none."""
+        if self.run.kind != Run.Kind.MESSAGE:
+            return None
+        if not self.messages or self.messages[-1].seq != self.run.input_seq:
+            raise Event.DoesNotExist
+        return self.messages[-1]
+
+    def earlier(self, patient_id: int | None) -> list[MessagePayload]:
+        """Return the messages before it that a model may read while this patient is identified."""
+        before = [message for message in self.messages if message.seq < self.run.input_seq]
+        return events.messages_for(before, patient_id)
 
 
-_RUN = Columns(Run, "agent_run")
-# The first of those that are open, or none. It may have changed since the inner SELECT saw it: so its state is asked again.
-_BEGIN: Final = f"""UPDATE agent_run SET state = 'running', attempts = attempts + 1, progress = '{{}}',
-    lease_owner = %(lease_owner)s, lease_until = %(lease_until)s
-WHERE id = (
-        SELECT id FROM agent_run WHERE conversation_id = %(conversation)s AND state IN ('pending', 'running')
-        ORDER BY input_seq, created_at LIMIT 1
-    )
-    AND (state = 'pending' OR (state = 'running' AND (lease_until IS NULL OR lease_until < %(now)s)))
-RETURNING {_RUN.sql}
-"""
+def run_claim(conversation_id: UUID) -> Claim | None:
+    """Claim the next open run of a conversation; None when there is none, or one is at work.
 
-
-def run_claim(conversation_id: UUID) -> Run | None:
-    """Takes the next waiting run of a conversation, or None when there is none or one is at work.
-
-    A run whose lease has ended is free again: what its first process still says no longer counts. The run comes with its
-    conversation, its patient and its site, and with its `background`. Raises ConversationGone.
+    A run whose lease has ended can be claimed again: what its first process still writes no longer counts.
     """
     while True:
-        now = timezone.now()
-        until = now + timedelta(seconds=settings.CHAT_LEASE)
-        given = stored(Run, conversation=conversation_id, lease_owner=own_name(), lease_until=until)
-        begin = Question(_BEGIN, given | {"now": stored(Run, lease_until=now)["lease_until"]}, _begun)
         try:
-            # All else after the run: the one before may just have ended, and changed it.
-            run, conversation, *background = changed_together(
-                begin,
-                events.conversation_question(conversation_id),
-                events.messages_question(conversation_id, 2 * EARLIER_TURNS + 1),
-                identity.challenge_question(conversation_id),
-                spent_question(conversation_id),
-            )
-        except IntegrityError:  # another one has just begun; its process takes this one next
+            with transaction.atomic():
+                run = _run_take(conversation_id)
+                claim = _claim(run) if run else None
+        except IntegrityError:
+            # Another run of the conversation has just begun; its process takes this one next.
             return None
-        if run is None:
-            return None
-        run.conversation, run.background = conversation, Background(*background)
-        if run.attempts <= settings.CHAT_ATTEMPTS:
-            return cast(Run, run)
-        run_fail(run, "internal")  # it may be what ends the processes
+        if claim is None or claim.run.attempts <= settings.CHAT_ATTEMPTS:
+            return claim
+        # This run may be crashing its workers.
+        run_fail(claim.run, "internal")
 
 
-def _begun(rows: Sequence[tuple[Any, ...]]) -> Run | None:
-    return _RUN.instance(rows[0]) if rows else None
+def _run_take(conversation_id: UUID) -> Run | None:
+    """Give the first open run to this process, if it is free."""
+    owner, now = own_name(), timezone.now()
+    is_free = Q(state=Run.State.PENDING) | Q(lease_until=None) | Q(lease_until__lt=now)
+    open_runs = Run.objects.filter(conversation_id=conversation_id, state__in=OPEN)
+    # Its conversation comes in the same query: the run before may just have ended, and changed it.
+    rows = open_runs.select_related("conversation__patient", "conversation__site")
+    run = rows.order_by("input_seq", "created_at").first()
+    if run is None:
+        return None
+    changes = {
+        "state": Run.State.RUNNING,
+        "attempts": run.attempts + 1,
+        "lease_owner": owner,
+        "lease_until": now + timedelta(seconds=settings.CHAT_LEASE),
+        "progress": {},
+    }
+    if not _unchanged(run).filter(is_free).update(**changes):
+        return None
+    for name, value in changes.items():
+        setattr(run, name, value)
+    return run
+
+
+def _claim(run: Run) -> Claim:
+    """Read what answering a run needs."""
+    waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(run.conversation_id) is not None
+    return Claim(
+        run,
+        run.conversation,
+        messages=events.messages_until(run.conversation_id, run.input_seq, most=2 * EARLIER_TURNS + 1),
+        tokens_spent=spending.tokens_spent(run.conversation_id),
+        challenge_open=waits,
+    )
 
 
 def run_keep(run: Run, progress: Progress | None) -> bool:
-    """Extends the lease and writes down the progress; False when the run is no longer this process's."""
+    """Extend the lease and store the progress, if there is any; False when the run is no longer this process's."""
     changes: dict[str, Any] = {"lease_until": timezone.now() + timedelta(seconds=settings.CHAT_LEASE)}
     if progress is not None:
         changes["progress"] = progress
-    return bool(_as_seen(run).update(**changes))
+    return bool(_unchanged(run).update(**changes))
 
 
 def progress_of(run_id: str) -> Progress | None:
-    """What a run at work shows so far, as its process wrote it down last; None when it is over."""
+    """Return what a run at work has shown so far, as its process stored it last; None when it is over."""
     return Run.objects.filter(pk=run_id).values_list("progress", flat=True).first() or None
 
 
 def run_release(run: Run) -> None:
-    """Gives the run back unanswered: this process ends."""
-    _as_seen(run).update(state=Run.State.PENDING, lease_owner="", lease_until=None)
+    """Give the run back unanswered, because this process ends."""
+    _unchanged(run).update(state=Run.State.PENDING, lease_owner="", lease_until=None)
+
+
+def run_still_ours(run: Run) -> bool:
+    """Return whether the run is still at work here; until the transaction ends nobody can end it.
+
+    Raises ConversationGone.
+    """
+    events.conversation_locked(run.conversation_id)
+    return _unchanged(run).exists()
+
+
+def run_done(run: Run, answer_seq: int, model: str, usage: Usage) -> bool:
+    """End a run with its answer and what that cost; False when it is no longer this process's."""
+    return run_end(run, Run.State.DONE, answer_seq=answer_seq, model=model, **spending.spent_fields(usage))
 
 
 def run_fail(run: Run, code: str) -> None:
-    """Ends a run visibly, unless it ended otherwise: the customer can send the message again."""
+    """End a run with an error that its customer sees, unless it has ended: the message can be sent again."""
     with transaction.atomic():
-        events.conversation_locked(run.conversation_id)  # first, as everywhere: the other order deadlocks
-        if run_end(run, Run.State.FAILED, error_code=code):
-            if confirm := run.input.get("confirm"):  # its effect is done once, however often it is confirmed
-                Confirmation.objects.filter(pk=confirm["id"]).update(state=Confirmation.State.OPEN)
-            payload = {"run_id": str(run.pk), "code": code, "retryable": True}
-            events.event_append(
-                conversation_id=run.conversation_id, type="run.failed", payload=payload, run=run
-            )
+        events.conversation_locked(run.conversation_id)
+        if not run_end(run, Run.State.FAILED, error_code=code):
+            return
+        if confirm := run.input.get("confirm"):
+            # Its effect is done once, however often it is confirmed.
+            Confirmation.objects.filter(pk=confirm["id"]).update(state=Confirmation.State.OPEN)
+        payload = {"run_id": str(run.pk), "code": code, "retryable": True}
+        events.event_append(conversation_id=run.conversation_id, type="run.failed", payload=payload, run=run)
+
+
+def run_end(run: Run, state: Run.State, **changes: Any) -> bool:
+    """End a run that has not changed hands or ended since it was read; return whether that was so."""
+    now = timezone.now()
+    ended = _unchanged(run).update(state=state, finished_at=now, lease_until=None, progress={}, **changes)
+    return bool(ended)
 
 
 def runs_abandoned() -> list[UUID]:
-    """Conversations with runs that wait for a process: accepted a while ago, or their process is dead."""
+    """Return conversations with runs that wait for a process: accepted a while ago, or their process is dead."""
     dead = dead_names()
     if dead:
         running = Run.objects.filter(state=Run.State.RUNNING, lease_owner__in=dead)
@@ -129,36 +176,6 @@ def runs_abandoned() -> list[UUID]:
     return list(found.distinct()[:200])
 
 
-def run_still_ours(run: Run) -> bool:
-    """Whether the run is still at work here; until the transaction ends nobody can end it. Raises ConversationGone."""
-    events.conversation_locked(run.conversation_id)
-    return _as_seen(run).exists()
-
-
-_DONE: Final = """UPDATE agent_run SET state = 'done', progress = '{}', lease_until = NULL, finished_at = %(finished_at)s,
-    answer_seq = %(answer_seq)s, model = %(model)s, prompt = %(prompt)s, fallback = %(fallback)s,
-    tokens_in = tokens_in + %(tokens_in)s, tokens_out = tokens_out + %(tokens_out)s, cost = cost + %(cost)s
-WHERE id = %(id)s AND state = 'running' AND attempts = %(attempts)s
-RETURNING id
-"""
-
-
-def run_done(run: Run, answer_seq: int, model: str, usage: Usage) -> bool:
-    """Ends a run with its answer and what that took; False when it is no longer this process's."""
-    now = timezone.now()
-    done = stored(Run, id=run.pk, attempts=run.attempts, finished_at=now, answer_seq=answer_seq, model=model)
-    return asked(Question(_DONE, done | stored(Run, **spent(usage)), bool))
-
-
-def _as_seen(run: Run) -> QuerySet[Run]:
-    """The run's row, if nobody has changed whose it is since it was read."""
+def _unchanged(run: Run) -> QuerySet[Run]:
+    """Return the run's row, if nobody has taken or ended the run since it was read."""
     return Run.objects.filter(pk=run.pk, state=run.state, attempts=run.attempts)
-
-
-def run_end(run: Run, state: Run.State, **changes: str) -> bool:
-    """Ends a run that has not ended since it was read."""
-    return bool(
-        _as_seen(run).update(
-            state=state, finished_at=timezone.now(), lease_until=None, progress={}, **changes
-        )
-    )

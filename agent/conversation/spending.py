@@ -1,4 +1,4 @@
-"""What language models may cost: tokens of a conversation and of a day, counted in the runs' rows."""
+"""Limits on what language models cost: tokens of a conversation and of a day, counted in the runs' rows."""
 
 import logging
 import threading
@@ -14,22 +14,20 @@ from django.utils import timezone
 
 from agent.inference.base import ModelUnavailable, Usage
 from agent.models import Run
-from pharmacy_site.lib.rows import Question, stored
 
 log = logging.getLogger(__name__)
 DAY_READ_SECONDS: Final = 15.0
-_SPENT_IN: Final = (
-    "SELECT SUM(tokens_in + tokens_out) FROM agent_run WHERE conversation_id = %(conversation)s"
-)
+_TOKENS: Final = Sum(F("tokens_in") + F("tokens_out"))
 
 
-def spent_question(conversation_id: UUID) -> Question[int]:
-    """The tokens that a conversation has used."""
-    return Question(_SPENT_IN, stored(Run, conversation=conversation_id), lambda rows: int(rows[0][0] or 0))
+def tokens_spent(conversation_id: UUID) -> int:
+    """Return the tokens that a conversation has used."""
+    runs = Run.objects.filter(conversation_id=conversation_id)
+    return runs.aggregate(tokens=_TOKENS)["tokens"] or 0
 
 
 def budget_check(spent_in_conversation: int) -> None:
-    """Raises ModelUnavailable when the conversation, or the whole site in the last 24 hours, has used up its tokens."""
+    """Raise ModelUnavailable when the conversation, or the whole site in the last 24 hours, has used up its tokens."""
     if spent_in_conversation >= settings.OPENAI_TOKENS_PER_CONVERSATION:
         _refuse("conversation", "of this conversation are used up")
     tokens, cost = day.spent
@@ -40,29 +38,30 @@ def budget_check(spent_in_conversation: int) -> None:
 
 
 class Day:
-    """The whole site's last 24 hours, read at most every few seconds: the rows of a day are many."""
+    """What the whole site used in the last 24 hours, read at most every few seconds: the rows of a day are many."""
 
     def __init__(self) -> None:
         self._reading = threading.Lock()
         self.forget()
 
     def forget(self) -> None:
-        """Nothing is known: it is read anew."""
+        """Forget what was read, so that it is read again."""
         self._read_at = float("-inf")
-        self.spent = (0, Decimal(0))  # tokens and cost
+        # Tokens and cost.
+        self.spent = (0, Decimal(0))
 
     @property
     def is_old(self) -> bool:
-        """Whether it is to be read before it counts."""
+        """Whether it must be read again before it is used."""
         return time.monotonic() - self._read_at > DAY_READ_SECONDS
 
     def read(self) -> None:
-        """Reads it, unless somebody else just has."""
+        """Read it, unless another thread just has."""
         with self._reading:
             if not self.is_old:
                 return
             rows = Run.objects.filter(created_at__gt=timezone.now() - timedelta(days=1), tokens_in__gt=0)
-            used = rows.aggregate(tokens=Sum(F("tokens_in") + F("tokens_out")), cost=Sum("cost"))
+            used = rows.aggregate(tokens=_TOKENS, cost=Sum("cost"))
             self.spent = (used["tokens"] or 0, used["cost"] or Decimal(0))
             self._read_at = time.monotonic()
 
@@ -70,31 +69,33 @@ class Day:
 day = Day()
 
 
-def spent(usage: Usage) -> dict[str, Any]:
-    """What an attempt took, by its run's fields; numbers add up over attempts. Cost is 0 while no prices are configured."""
+def spent_fields(usage: Usage) -> dict[str, Any]:
+    """Return what to write to a run's row for what an attempt used: numbers add up over attempts.
+
+    The cost is 0 while no prices are configured.
+    """
     cost = usage.tokens_in * settings.OPENAI_PRICE_IN + usage.tokens_out * settings.OPENAI_PRICE_OUT
     return {
         "prompt": usage.prompt,
         "fallback": usage.fallback,
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "cost": cost / Decimal(1_000_000),
+        "tokens_in": F("tokens_in") + usage.tokens_in,
+        "tokens_out": F("tokens_out") + usage.tokens_out,
+        "cost": F("cost") + cost / Decimal(1_000_000),
     }
 
 
 def run_spent(run: Run, usage: Usage) -> None:
-    """Counts what a run took that came to no answer of its own."""
+    """Count what a run used that has no answer of its own."""
     if usage.tokens_in:
-        took = spent(usage)
-        took |= {name: F(name) + took[name] for name in ("tokens_in", "tokens_out", "cost")}
-        Run.objects.filter(pk=run.pk).update(**took)
+        Run.objects.filter(pk=run.pk).update(**spent_fields(usage))
 
 
-_told: dict[str, float] = {}
+_warned_at: dict[str, float] = {}
 
 
 def _refuse(cap: str, why: str) -> None:
-    if time.monotonic() - _told.get(cap, -60.0) >= 60.0:  # once a minute, not once a message
-        _told[cap] = time.monotonic()
+    """Raise ModelUnavailable; log it once a minute, not once a message."""
+    if time.monotonic() - _warned_at.get(cap, -60.0) >= 60.0:
+        _warned_at[cap] = time.monotonic()
         log.warning("cap %s: the model's tokens %s; the offline model answers", cap, why)
     raise ModelUnavailable(f"cap_{cap}")

@@ -12,7 +12,7 @@ from typing import Any, Final
 from agent.inference.base import ModelUnavailable, Step, Turn
 from agent.inference.openai import Call
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.recognise import recognise
+from agent.llm.offline.reading.recognise import recognise
 from agent.safety.privacy.placeholders import Placeholders
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions

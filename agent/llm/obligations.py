@@ -19,7 +19,7 @@ from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
 from agent.evidence import ProductFacts, names_checked, products_listed, totals_of
 from agent.inference.base import Reply, Step, StepResult, Turn
-from agent.llm.offline.recognise import common_words
+from agent.llm.offline.reading.known_words import common_words
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
 from agent.state import ConversationState, RememberedMedication

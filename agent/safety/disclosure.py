@@ -1,4 +1,4 @@
-"""Remove from a call's findings how many packs there are of a controlled medicine: customers have to ask the branch."""
+"""Remove the quantities of controlled medicines from a call's findings: customers have to ask the branch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeVar
@@ -55,7 +55,7 @@ def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
 
 
 class Findings:
-    """What one call found, as a key of the turn's memo: equal if it is the same objects, since they are large."""
+    """The result and evidence of one call, as a key of the turn's memo; compared by identity, since they are large."""
 
     def __init__(self, result: Mapping[str, Any], evidence: Mapping[str, Any]) -> None:
         self.result, self.evidence = result, evidence
@@ -72,12 +72,15 @@ class Findings:
 
 
 def disclosed_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what may be disclosed of a call: its "result" and its "facts". Not to be changed."""
+    """Return what may be disclosed of a call: its "result" and its "facts". Callers must not change it."""
     return Findings(result, evidence).once("disclosed", _disclosed_of)
 
 
 def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what an answer may state of a call: all that may be disclosed but ids, which count nothing. Not to be changed."""
+    """Return what an answer may state of a call: what may be disclosed without ids, whose numbers prove no quantity.
+
+    Callers must not change it.
+    """
     return Findings(result, evidence).once("facts", _facts_of)
 
 
@@ -86,11 +89,11 @@ def _disclosed_of(found: Findings) -> dict[str, Any]:
 
 
 def _facts_of(found: Findings) -> dict[str, Any]:
-    facts: dict[str, Any] = rebuilt(disclosed_of(found.result, found.evidence), same, _but_ids)
+    facts: dict[str, Any] = rebuilt(disclosed_of(found.result, found.evidence), same, _without_ids)
     return facts
 
 
-def _but_ids(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+def _without_ids(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
     return (
         (key, item) for key, item in mapping.items() if not str(key).endswith(("_id", "Id")) and key != "id"
     )

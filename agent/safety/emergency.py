@@ -1,8 +1,8 @@
-"""Emergencies in a customer's message, found by words alone, before any model or tool is asked.
+"""Detect emergencies in a customer's message by word rules, before any model or tool is called.
 
-A hit is a phrase of the lexicon that tells of danger. It counts unless the sentence only talks about a subject ("is
-chest pain a listed side effect?"), denies it ("no chest pain") or remembers it ("had a stroke in 2019"). When in doubt a
-hit counts: a surplus telephone number costs less than a missing one.
+A hit is a phrase of the lexicon that names a danger. It counts unless the sentence only mentions it as a subject ("is
+chest pain a listed side effect?"), denies it ("no chest pain") or reports it as past ("had a stroke in 2019"). When in
+doubt a hit counts: an emergency number that was not needed costs less than a missing one.
 """
 
 from collections.abc import Callable
@@ -16,13 +16,16 @@ from agent.safety.lexicon import Lexicon, Sentence, Span
 from pharmacy_site.lib.text import fold
 from pharmacy_site.lib.vocabulary import NUMBER_WORDS, UNIT_WORDS
 
-_TYPO_FROM: Final = 7  # shorter words have too many honest neighbours
+# Shorter words are one typo away from too many other words.
+_TYPO_FROM: Final = 7
 _NUMBER_REACH: Final = 4
 _SHORT_MESSAGE: Final = 4
-_MANY_UNITS: Final = 6  # at this many at once a number needs no "too"
+# From this number on "took 10 pills" is an overdose without a word like "too many".
+_MANY_UNITS: Final = 6
 _MANY_MILLIGRAMS: Final = 4000
-_ONE_STORY: Final = 40  # words
-# Round numbers, in which people tell how many they took; also in Russian and Arabic.
+# Words up to which a message is also read as one sentence.
+_LONGEST_STORY: Final = 40
+# Numbers in which people usually say how many they took; also in Russian and Arabic.
 _ROUND: Final = frozenset({6, 7, 8, 9, 10, 12, 15, 20, 30, 40, 50, 60, 100})
 _NUMBERS: Final = {
     **{fold(word): number for word, number in NUMBER_WORDS.items() if number in _ROUND},
@@ -43,7 +46,7 @@ _GRAMS: Final = frozenset((*fold(UNIT_WORDS["g"]).split(), "грамм", "гра
 
 
 class Emergency(StrEnum):
-    """What kind of help comes first."""
+    """Kind of emergency, by the help that the customer needs first."""
 
     MEDICAL = "MEDICAL"
     POISONING = "POISONING"
@@ -58,7 +61,7 @@ def _lexicon() -> Lexicon:
 
 Check = Callable[[Sentence, Span], bool]
 
-# Kind, concept, how it may be taken back, concepts that rule it out in the same sentence.
+# Kind, concept, the check that a hit must pass, concepts that rule it out in the same sentence.
 _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.POISONING, "overdose_event", statements.event, ("ago",)),
     (Emergency.POISONING, "swallowed_many", statements.event, ("goods", "one_too_many")),
@@ -85,8 +88,9 @@ _RULES: Final[tuple[tuple[Emergency, str, Check, tuple[str, ...]], ...]] = (
     (Emergency.MEDICAL, "drowning", statements.state, ()),
     (Emergency.EXTRA_DOSE, "extra_dose", statements.event, ("goods", "paper", "ago", "regimen")),
 )
-# The same in any order: the thing that was done, and what else the message must name.
-_JOINT: Final[tuple[tuple[Emergency, str, tuple[str, ...], tuple[str, ...]], ...]] = (
+# Rules across a whole message, in any order: kind, concept of the act, concepts that must all occur as well, concepts
+# that rule it out.
+_MESSAGE_RULES: Final[tuple[tuple[Emergency, str, tuple[str, ...], tuple[str, ...]], ...]] = (
     (Emergency.POISONING, "swallowed", ("caustic",), ("goods", "harmless_food")),
     (Emergency.POISONING, "swallowed", ("pills", "many_units"), ("goods", "one_too_many")),
     (Emergency.POISONING, "caustic", ("took", "hurt_by_it"), ("goods", "harmless_food")),
@@ -95,7 +99,7 @@ _JOINT: Final[tuple[tuple[Emergency, str, tuple[str, ...], tuple[str, ...]], ...
     (Emergency.SELF_HARM, "took", ("pills", "on_purpose"), ("goods",)),
     (Emergency.EXTRA_DOSE, "dosed", ("pills", "double", "mistake"), ("goods", "paper", "regimen")),
 )
-# Signs that say little alone; together they are an emergency. What each weighs, and what it takes.
+# Signs that mean little alone but together are an emergency: the weight of each, and the sum that is enough.
 _SIGNS: Final = {
     "sign_chest": 2,
     "sign_blood": 2,
@@ -117,8 +121,8 @@ _SIGNS: Final = {
     "sign_stuck": 1,
 }
 _ENOUGH_SIGNS: Final = 4
-# A name of a danger alone ("stroke!", "overdose help") is taken for a call.
-_BARE: Final = (
+# In a short message the mere name of a danger ("stroke!", "overdose help") counts as an emergency.
+_SHORT_MESSAGE_RULES: Final = (
     (Emergency.MEDICAL, "attack"),
     (Emergency.POISONING, "bare_overdose"),
     (Emergency.SELF_HARM, "suicide_topic"),
@@ -151,13 +155,13 @@ def _swallowed_number(sentence: Sentence) -> bool:
         for place in range(verb[1], min(verb[1] + _NUMBER_REACH, len(words) - 1)):
             if _number(words[place]) < _MANY_UNITS or place in clock or place + 1 in strengths:
                 continue
-            # One has had ten of many things; only pills are meant here.
+            # "Had ten" is said of many things, so it counts with pills only.
             if (verb not in had or place + 1 in pills) and statements.state(sentence, (verb[0], place + 1)):
                 return True
     return False
 
 
-def _signs(story: Sentence) -> bool:
+def _signs_add_up(story: Sentence) -> bool:
     """Return whether signs that are weak one by one add up: "grey, sweating and his arm is heavy"."""
     if statements.past(story) or story.has(
         "mild", "joke", "harmless_fit", "nose", "blood_no", "machine_says"
@@ -177,21 +181,21 @@ def _signs(story: Sentence) -> bool:
     return weight >= _ENOUGH_SIGNS
 
 
-def _joint(story: Sentence) -> set[Emergency]:
-    """Return what a whole message tells of, whichever of its parts comes first."""
+def _message_emergencies(story: Sentence) -> set[Emergency]:
+    """Return the emergencies that a whole message describes, whichever of its parts comes first."""
     if statements.past(story) or story.has("frame", "if_"):
         return set()
     return {
         kind
-        for kind, done, named, ruled_out in _JOINT
-        if all(story.has(c) for c in named)
+        for kind, act, required, ruled_out in _MESSAGE_RULES
+        if all(story.has(c) for c in required)
         and not story.has(*ruled_out)
-        and any(statements.event(story, hit) for hit in story.spans(done))
+        and any(statements.event(story, hit) for hit in story.spans(act))
     }
 
 
-def _corrected(sentences: list[Sentence]) -> bool:
-    """Return whether the chest was a slip: "my chest hurts… sorry, my back"."""
+def _chest_corrected(sentences: list[Sentence]) -> bool:
+    """Return whether the customer corrected the chest to another place: "my chest hurts… sorry, my back"."""
     story = _lexicon().sentence([word for sentence in sentences for word in sentence.words], asks=False)
     if not story.has("chest_pain") or not story.has("corrected"):
         return False
@@ -200,6 +204,7 @@ def _corrected(sentences: list[Sentence]) -> bool:
     return not other and any(start >= last for start, _ in story.spans("corrected"))
 
 
+# Concepts that an emergency is likely to mention, for `hints`.
 _HINTS: Final = (
     *(
         "chest",
@@ -249,21 +254,22 @@ def detect_all(text: str) -> list[Emergency]:
                 found.add(kind)
         if not sentence.has("goods") and _swallowed_number(sentence):
             found.add(Emergency.POISONING)
-    if found == {Emergency.MEDICAL} and _corrected(sentences):
+    if found == {Emergency.MEDICAL} and _chest_corrected(sentences):
         found.clear()
     words = [word for sentence in sentences for word in sentence.words]
-    if len(words) <= _ONE_STORY:
+    if len(words) <= _LONGEST_STORY:
         story = _lexicon().sentence(words, asks=False)
-        found |= _joint(story)
-        if Emergency.MEDICAL not in found and _signs(story):
+        found |= _message_emergencies(story)
+        if Emergency.MEDICAL not in found and _signs_add_up(story):
             found.add(Emergency.MEDICAL)
     if not found and sum(len(sentence.words) for sentence in sentences) <= _SHORT_MESSAGE:
-        for kind, concept in _BARE:
+        for kind, concept in _SHORT_MESSAGE_RULES:
             for sentence in sentences:
                 if any(statements.current(sentence, hit) for hit in sentence.spans(concept)):
                     found.add(kind)
     if Emergency.POISONING in found:
-        found.discard(Emergency.EXTRA_DOSE)  # the stronger redirect says it all
+        # The answer to a poisoning covers an extra dose as well.
+        found.discard(Emergency.EXTRA_DOSE)
     order = (Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL, Emergency.EXTRA_DOSE)
     return [kind for kind in order if kind in found]
 
@@ -274,8 +280,8 @@ def detect(text: str) -> Emergency | None:
 
 
 def hints(text: str) -> bool:
-    """Return whether a message touches on what emergencies are made of, though no rule calls it one.
+    """Return whether a message mentions a sign of danger, although no rule calls it an emergency.
 
-    Rules never know every wording. An answer that did not understand such a message names the number to call.
+    Rules never cover every wording. An answer to such a message that was not understood names the number to call.
     """
     return any(sentence.has(*_HINTS) for sentence in _lexicon().read(text))

@@ -1,4 +1,4 @@
-"""What an answer in fixed sentences may say: the last look at it by words alone, before it is sent."""
+"""Check an answer made of fixed sentences by word rules, before it is sent."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _TYPO_FROM: Final = 8
 
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
-    """Return the words of `lexicon/policy.yaml`, which questions and answers are judged by."""
+    """Return the lexicon of `lexicon/policy.yaml`, by which questions and answers are checked."""
     return Lexicon.load("policy", typo_from=_TYPO_FROM)
 
 
@@ -22,7 +22,7 @@ _MARKUP: Final = re.compile(
 )
 _NEGATION_REACH: Final = 2
 _PROFESSIONAL_REACH: Final = 6
-# A rule, its concept, and what excuses a hit.
+# Rule and the concept that breaks it.
 _OUTPUT_RULES: Final = (
     ("advice", "out_advice"),
     ("comparison", "out_comparison"),
@@ -52,7 +52,7 @@ def _excused(s: Sentence, rule: str, hit: Span) -> bool:
 
 
 def _begins(s: Sentence, hit: Span) -> bool:
-    """Return whether an order opens the sentence: "Take it with…", "just try Advil"."""
+    """Return whether the sentence begins with this imperative: "Take it with…", "just try Advil"."""
     return hit[0] == 0 or any(end == hit[0] for _, end in s.spans("lead"))
 
 
@@ -64,7 +64,7 @@ def _script(char: str) -> str:
 
 
 def wrong_language(text: str, lang: str) -> bool:
-    """Return whether a text shows that it was written in the other language."""
+    """Return whether a text is written in the other language."""
     if text.isascii():
         return lang == "he" and any(map(str.isalpha, text))
     scripts = list(map(_script, text))

@@ -1,4 +1,4 @@
-"""What a language model may word itself: wider rules than those for fixed sentences, without their trust.
+"""Check what a language model worded itself, by stricter rules than those for fixed sentences.
 
 A clause that declines, sends the customer to a professional or offers to look something up may name what it declines:
 its words are left out before the rules are applied. Leaflet texts are left out where they are quoted verbatim.
@@ -11,21 +11,23 @@ from typing import Final, NamedTuple
 
 from agent.safety.fixed_wording import lexicon as fixed_lexicon
 from agent.safety.fixed_wording import markup, wording_rules, wrong_language
-from agent.safety.lexicon import Lexicon, Span
-from agent.safety.lexicon import Sentence as Words
+from agent.safety.lexicon import Lexicon, Sentence, Span
 from agent.safety.unmasking import spelled_out, unmask
 from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold
 from pharmacy_site.lib.vocabulary import HEBREW, SENTENCE_MARK
 
-_SHORTEST_QUOTE: Final = 8  # shorter pieces of a leaflet occur in any sentence
+# Shorter pieces of a leaflet occur in any sentence.
+_SHORTEST_QUOTE: Final = 8
 _QUOTE_MARK: Final = " quotedleaflet. "
 _LEFT_OUT: Final = "ellipsis"
 _CHAT_REACH: Final = 3
 _NEGATION_REACH: Final = 2
 _FOREIGN_WORDS: Final = 3
-_LONGEST_SENTENCE: Final = 150  # words; a model that goes round in circles writes more
-_SHORTEST_TALK: Final = 4  # fewer words are a courtesy or a name
+# In words; a model that repeats itself without end writes more.
+_LONGEST_SENTENCE: Final = 150
+# In words; what is shorter is a courtesy or a name.
+_SHORTEST_STATEMENT: Final = 4
 _OTHER_LETTERS: Final = 8
 
 _SENTENCE: Final = re.compile(f"({SENTENCE_MARK.pattern})")
@@ -48,12 +50,12 @@ _MARKUP: Final = re.compile(
 )
 _IDENTIFIER: Final = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z0-9]+)+\b|\b[a-z]{3,}[A-Z][a-z]{3,}\w*\b")
 
-_DONE: Final = tuple(
+_PARTICIPLE_ENDINGS: Final = tuple(
     "ed let put set sent told made took taken kept held done wrote written left rang spoken".split()
 )
-_DEED_ENDINGS: Final = {"i_have": _DONE, "i_am": ("ing",), "i_will": ("",), "they_will": ("",)}
+_DEED_ENDINGS: Final = {"i_have": _PARTICIPLE_ENDINGS, "i_am": ("ing",), "i_will": ("",), "they_will": ("",)}
 _HEBREW_DEED: Final = re.compile(f"[{HEBREW}]{{2,}}תי")
-# First persons that only look or understand, and adjectives that end alike.
+# Verbs in the first person for looking and understanding only, and adjectives with the same ending.
 _HEBREW_NO_DEEDS: Final = frozenset(
     fold(word)
     for word in """מצאתי בדקתי הבנתי חיפשתי הצלחתי ראיתי הנחתי שאלתי קראתי התכוונתי עניתי ציינתי הייתי אותי איתי אתי אמרתי ידעתי איתרתי
@@ -80,14 +82,14 @@ def _as_typed(text: str) -> str:
 
 
 def _without_quotes(text: str, quoted: Sequence[str]) -> str:
-    """The text with a mark for every leaflet text in it, however its quotes and blanks are written."""
+    """Return the text with a mark in place of each leaflet text, however its quotes and blanks are written."""
     own = text.translate(_STRAIGHT)
     typed = _as_typed(own)
     # All sentences of a turn are compared with the same texts.
     likely = [quote for quote in quoted if not (word := _WORD.search(quote)) or word[0] in typed]
     quotes = set(remembered("quotes as typed", likely, _quotes_typed).values())
-    held = {quote for quote in quotes if len(quote) >= _SHORTEST_QUOTE and quote in typed}
-    for quote in sorted(held, key=len, reverse=True):
+    occurring = {quote for quote in quotes if len(quote) >= _SHORTEST_QUOTE and quote in typed}
+    for quote in sorted(occurring, key=len, reverse=True):
         spaced = r"[\s\u200e\u200f\u2066-\u2069]+".join(map(re.escape, quote.split()))
         own = re.sub(rf"(?<!\w){spaced}(?!\w)", _QUOTE_MARK, own)
     return own
@@ -98,7 +100,7 @@ def _quotes_typed(quotes: Iterable[str]) -> dict[str, str]:
 
 
 def _sentences(text: str) -> Iterator[tuple[list[str], list[int], bool]]:
-    """The folded words of each sentence, the places where its clauses begin, and whether it asks."""
+    """Yield the folded words of each sentence, the places where its clauses begin, and whether it is a question."""
     parts = [*_SENTENCE.split(text), ""]
     for part, mark in zip(parts[::2], parts[1::2], strict=True):
         words: list[str] = []
@@ -111,8 +113,8 @@ def _sentences(text: str) -> Iterator[tuple[list[str], list[int], bool]]:
             yield words, starts, "?" in mark
 
 
-def _covered(s: Words, starts: Sequence[int]) -> set[int]:
-    """The places of a sentence that decline, refer or offer to look up, each to the end of its clause."""
+def _excused_places(s: Sentence, starts: Sequence[int]) -> set[int]:
+    """Return the places of the words that decline, refer or offer to look up, each to the end of its clause."""
     turns = {start for start, _ in s.spans("turn")}
     resumes = {start for start, _ in s.spans("resumes")}
     ends = [start for start in starts if start and start not in resumes]
@@ -132,19 +134,19 @@ def _overlaps(hit: Span, spans: Iterable[Span]) -> bool:
     return any(start < hit[1] and hit[0] < end for start, end in spans)
 
 
-def _denied(s: Words, start: int) -> bool:
+def _denied(s: Sentence, start: int) -> bool:
     return any(start - _NEGATION_REACH <= end - 1 < start for _, end in s.spans("not"))
 
 
-def _about_chat(s: Words, hit: Span) -> bool:
-    """Whether an act is one in the chat: "use the code", "try again"."""
+def _about_chat(s: Sentence, hit: Span) -> bool:
+    """Return whether the act is one in the chat: "use the code", "try again"."""
     end = hit[1]
     return any(end <= start < end + _CHAT_REACH for start, _ in s.spans("chat_thing")) or any(
         start < end <= stop for start, stop in s.spans("chat_act")
     )
 
 
-def _advises(s: Words, starts: Sequence[int]) -> bool:
+def _advises(s: Sentence, starts: Sequence[int]) -> bool:
     begins = {*starts, *(end for _, end in s.spans("lead"))}
     hits = {hit for hit in s.spans("imperative") if hit[0] in begins}
     hits |= s.spans("should") | s.spans("recommend") | s.spans("he_imperative") | s.spans("handling")
@@ -152,22 +154,25 @@ def _advises(s: Words, starts: Sequence[int]) -> bool:
     return any(not _about_chat(s, hit) and not _overlaps(hit, stored) for hit in hits)
 
 
-def _claims_safe(s: Words, *, disclaimed: bool) -> bool:
+def _claims_safe(s: Sentence, *, disclaimed: bool) -> bool:
     excused = s.spans("not_safe") | (
         s.spans("no_interaction") if disclaimed and s.has("our_data") else frozenset()
     )
     return any(not _overlaps(hit, excused) and not _denied(s, hit[0]) for hit in s.spans("safe"))
 
 
-def _promises(s: Words) -> bool:
+def _promises(s: Sentence) -> bool:
     stored = s.spans("status")
     return any(_deeds(s)) or any(
         not _denied_inside(s, hit) and not _overlaps(hit, stored) for hit in s.spans("promise")
     )
 
 
-def _deeds(s: Words) -> Iterator[bool]:
-    """Whatever "we have …ed", "I am …ing", "I will …" or a Hebrew first person says that is no mere looking."""
+def _deeds(s: Sentence) -> Iterator[bool]:
+    """Yield whether each verb after "we have", "I am", "I will", or in the Hebrew first person, is a deed.
+
+    Looking something up is none.
+    """
     spared = {place for name in ("harmless_deed", "not") for span in s.spans(name) for place in range(*span)}
     spared |= {place for place, word in enumerate(s.words) if word == _LEFT_OUT}
     adverbs = {place for span in s.spans("adv") for place in range(*span)}
@@ -181,29 +186,29 @@ def _deeds(s: Words) -> Iterator[bool]:
             yield not _denied(s, place)
 
 
-def _denied_inside(s: Words, hit: tuple[int, int]) -> bool:
-    """Whether a deed is denied: "the request was not passed on", "I won't send it"."""
+def _denied_inside(s: Sentence, hit: tuple[int, int]) -> bool:
+    """Return whether the deed is denied: "the request was not passed on", "I won't send it"."""
     return any(hit[0] - 1 <= start < hit[1] for start, _ in s.spans("not"))
 
 
-def _doses(s: Words) -> bool:
+def _doses(s: Sentence) -> bool:
     return s.has("dose") or (s.has("tie") and s.has("amount"))
 
 
-def _compares(s: Words) -> bool:
+def _compares(s: Sentence) -> bool:
     return s.has("comparison") or (s.has("than") and not s.has("measurable"))
 
 
-def _claims_identity(s: Words) -> bool:
+def _claims_identity(s: Sentence) -> bool:
     return s.has("identity") and not s.has("not_identity")
 
 
-def _off_topic(s: Words) -> bool:
-    """Whether a statement, which a list of names is not, holds nothing that this assistant speaks about."""
-    return not s.asks and len(s.words) >= _SHORTEST_TALK and s.has("statement") and not s.has("anchor")
+def _off_topic(s: Sentence) -> bool:
+    """Return whether a statement names none of the assistant's subjects; a list of names is no statement."""
+    return not s.asks and len(s.words) >= _SHORTEST_STATEMENT and s.has("statement") and not s.has("anchor")
 
 
-def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str]:
+def _rules(s: Sentence, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str]:
     if _advises(s, starts):
         yield "advice"
     if _doses(s):
@@ -223,8 +228,8 @@ def _rules(s: Words, starts: Sequence[int], *, disclaimed: bool) -> Iterator[str
             yield rule
 
 
-def _surface(text: str) -> Iterator[str]:
-    """Rules on what a text looks like, its quotes included."""
+def _broken_by_form(text: str) -> Iterator[str]:
+    """Yield the rules that a text breaks by its form, quotes included."""
     bare = _EMAIL.sub(" ", text) if _AT.search(text) else text
     if bare != text:
         yield "contact"
@@ -236,42 +241,42 @@ def _surface(text: str) -> Iterator[str]:
         yield "foreign_language"
 
 
-class _Read(NamedTuple):
-    """A sentence as it is judged."""
+class _ReadSentence(NamedTuple):
+    """A sentence in the form in which it is checked."""
 
     words: tuple[str, ...]
     starts: tuple[int, ...]
     asks: bool
 
 
-def _whole(read: _Read) -> Words:
-    """The sentence with all of its words: it is asked for its concepts more than once."""
+def _sentence_read(read: _ReadSentence) -> Sentence:
+    """Return the sentence with all of its words, from the turn's memo: its concepts are needed more than once."""
     whole = remembered(
         "sentences read", (read,), lambda _: {read: _lexicon().sentence(list(read.words), asks=read.asks)}
     )
     return whole[read]
 
 
-def _disclaims(read: _Read) -> bool:
-    return len(read.words) <= _LONGEST_SENTENCE and _whole(read).has("not_mean_safe")
+def _disclaims(read: _ReadSentence) -> bool:
+    return len(read.words) <= _LONGEST_SENTENCE and _sentence_read(read).has("not_mean_safe")
 
 
-def _broken(read: _Read, *, disclaimed: bool) -> list[str]:
-    """The rules that one sentence breaks by its words."""
+def _broken_by_words(read: _ReadSentence, *, disclaimed: bool) -> list[str]:
+    """Return the rules that one sentence breaks by its words."""
     if len(read.words) > _LONGEST_SENTENCE:
         return ["run_on"]
-    known, broken = _lexicon(), []
-    whole = _whole(read)
-    covered = _covered(whole, read.starts)
-    # One word stands for each stretch left out, so that its neighbours do not join.
-    kept = [p for p in range(len(whole.words)) if p not in covered or p - 1 not in covered]
+    lexicon, broken = _lexicon(), []
+    whole = _sentence_read(read)
+    excused = _excused_places(whole, read.starts)
+    # Each stretch left out is replaced by one word, so that its neighbours do not become adjacent.
+    remaining = [p for p in range(len(whole.words)) if p not in excused or p - 1 not in excused]
     if whole.has("unneeded"):
         broken.append("advice")
-    if not covered and _off_topic(whole):
+    if not excused and _off_topic(whole):
         broken.append("off_topic")
-    words = [_LEFT_OUT if place in covered else whole.words[place] for place in kept]
-    begins = [sum(place < start for place in kept) for start in read.starts if start not in covered]
-    left = whole if not covered else known.sentence(words, asks=False)
+    words = [_LEFT_OUT if place in excused else whole.words[place] for place in remaining]
+    begins = [sum(place < start for place in remaining) for start in read.starts if start not in excused]
+    left = whole if not excused else lexicon.sentence(words, asks=False)
     broken += _rules(left, begins, disclaimed=disclaimed)
     broken += wording_rules([fixed_lexicon().sentence(words, asks=False)])
     return broken
@@ -282,16 +287,16 @@ def check_free(text: str, lang: str, *, quoted: Sequence[str] = ()) -> list[str]
 
     `quoted` are a leaflet's exact texts, which may say what the answer itself may not.
     """
-    broken = list(_surface(text))
+    broken = list(_broken_by_form(text))
     own = _without_quotes(text, quoted)
     plain = unmask(own)
-    read = [_Read(tuple(words), tuple(starts), asks) for words, starts, asks in _sentences(plain)]
+    read = [_ReadSentence(tuple(words), tuple(starts), asks) for words, starts, asks in _sentences(plain)]
     disclaimed = any(_disclaims(one) for one in read)
-    # What was heard sentence by sentence is looked at again as a whole: the same words break the same rules.
+    # A text is checked sentence by sentence and then as a whole: the memo avoids checking a sentence twice.
     judged = remembered(
         ("rules broken", disclaimed),
         read,
-        lambda new: {one: _broken(one, disclaimed=disclaimed) for one in new},
+        lambda new: {one: _broken_by_words(one, disclaimed=disclaimed) for one in new},
     )
     broken += [rule for one in read for rule in judged[one]]
     if wrong_language(own.replace(_QUOTE_MARK, " "), lang):

@@ -1,9 +1,9 @@
-"""Every number in an answer must come from somewhere: finds the ones that come from nowhere.
+"""Find the numbers of an answer that no evidence proves.
 
 Numbers are compared in a canonical form: "1,000" and "1000.0" are `1000`; a date is `date:2026-01-15`, a time of day
 `time:20:00`, a phone `tel:35551234` (without country code and trunk zero), a distance `km:1.234`, the length of a list
 `count:3`. Dates, times and phones are units: 20:00 proves "8 pm", but not twenty tablets. The canonical form can be stored
-and read again as evidence. Numbers spelled as words are not looked at.
+and read again as evidence. Numbers spelled as words are not checked.
 """
 
 import re
@@ -23,8 +23,8 @@ _MONTH: Final = rf"(?:{'|'.join(MONTHS_SHORT)})[a-z]*\.?|[בל]?(?:{'|'.join(MON
 _FIRST_LETTERS: Final = "".join(sorted({name[0] for names in _MONTHS for name in names} | set("tkcdבל")))
 _MERIDIEM: Final = r"[ap]\.?m\b\.?"
 
-# In this order: a date is no phone, a phone is no range, and so on down to a plain number. Most places of a text can
-# begin none of them, so the first sign is looked at before each kind is tried.
+# The order matters: a date is no phone, a phone is no range, and so on down to a plain number. Most places of a text can
+# begin none of them, so the first character is checked before each kind is tried.
 _TOKEN: Final = re.compile(
     rf"""
     (?=[\d+(])(?:
@@ -50,7 +50,8 @@ _POSITION_BEFORE: Final = re.compile(
     r"(?:#|\b(?:option|number|no\.?|item|choice)|אפשרות|מספר|פריט|מס['׳]?)\s?$", re.IGNORECASE
 )
 _CANONICAL: Final = re.compile(r"(?:(?:date|time|tel|km|count):)?[\d.:-]+")
-_EXACT: Final = 28  # digits that Decimal keeps
+# Digits that Decimal stores exactly.
+_EXACT: Final = 28
 _NUMBER: Final = (int, float, Decimal)
 _DIGIT: Final = re.compile(r"[0-9]")
 _LIST_MARKER: Final = re.compile(r"^[ \t]*[*_]{0,2}(\d{1,2})[.)](?=\s)", re.MULTILINE)
@@ -61,7 +62,8 @@ class _Found(NamedTuple):
 
     written: str
     readings: tuple[str, ...]
-    parts: tuple[str, ...] = ()  # what it may be taken for when no reading is known: 1/2 as 1 and 2
+    # Numbers that prove it together when no reading is known: 1 and 2 for 1/2.
+    parts: tuple[str, ...] = ()
     start: int = 0
     end: int = 0
 
@@ -80,7 +82,7 @@ def _plain(text: str) -> str:
 
 
 def _days(first: int, second: int, year: int | None) -> tuple[str, ...]:
-    """Return both readings of day/month, as far as the calendar has them."""
+    """Return the readings of day/month and month/day that are dates."""
     found = []
     for day, month in ((first, second), (second, first)):
         try:
@@ -116,7 +118,7 @@ def _month(name: str) -> int:
 
 
 def _scan(text: str) -> Iterator[_Found]:
-    """Find the numbers of a text. Digits of all scripts and glued characters (½) are read as plain digits."""
+    """Yield the numbers of a text that `_normal` has put into plain digits."""
     for m in _TOKEN.finditer(text):
         readings: tuple[str, ...]
         parts: tuple[str, ...] = ()
@@ -144,7 +146,7 @@ def _scan(text: str) -> Iterator[_Found]:
 
 
 def _normal(text: str) -> str:
-    """Return the text with digits, fractions and blanks in their plain form and direction marks gone."""
+    """Return the text with plain digits (also from other scripts and ½), fractions and blanks, without direction marks."""
     if text.isascii():
         return text
     return "".join(map(_normal_char, unicodedata.normalize("NFKC", text).replace("\u2044", "/")))
@@ -158,7 +160,7 @@ def _normal_char(char: str) -> str:
 
 
 def _in_text(text: str) -> list[str]:
-    # Most strings of a result hold no number, and normalising and looking for one are the costly part.
+    # Most strings of a result hold no number, and normalising and scanning are the costly part.
     if not (_DIGIT.search(text) if text.isascii() else any(map(str.isnumeric, text))):
         return []
     text = _normal(text)
@@ -172,14 +174,14 @@ def _in_text(text: str) -> list[str]:
 
 
 class _Numbers:
-    """The numbers of a value, each text looked at once: branches have the same hours, rows the same keys."""
+    """The numbers of some values. Each text is scanned once, since branches share hours and rows share keys."""
 
     def __init__(self) -> None:
         self.found: set[str] = set()
         self._read: set[str] = set()
 
     def take(self, value: object) -> None:
-        """Takes the numbers of one more value."""
+        """Add the numbers of one more value."""
         for key, inner in walk(value):
             if isinstance(inner, str):
                 self._take_text(inner)
@@ -195,7 +197,7 @@ class _Numbers:
                 for name in inner:
                     self._take_text(str(name))
             elif isinstance(inner, list | tuple):
-                # Numbers that were stored as evidence are a list of ours, not of items that were shown.
+                # Canonical numbers stored as evidence are no list of items, so its length proves no count.
                 if not inner or not all(
                     isinstance(item, str) and _CANONICAL.fullmatch(item) for item in inner
                 ):
@@ -212,7 +214,7 @@ class _Numbers:
 
 
 def numbers_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Sequence[str]:
-    """Return the canonical numbers of all that a call found and that may be told, sorted. Not to be changed."""
+    """Return the canonical numbers of what an answer may state of a call, sorted. Callers must not change it."""
     return Findings(result, evidence).once("numbers", _numbers_of)
 
 
@@ -239,7 +241,7 @@ def _known(numbers: Iterable[str]) -> set[str]:
 
 
 def _markers(text: str) -> set[int]:
-    """Return the places of list markers that count up from 1; any other number at a line's start proves itself."""
+    """Return the places of list markers that count up from 1; another number at a line's start needs evidence."""
     places, expected = set(), 1
     for marker in _LIST_MARKER.finditer(text):
         number = int(marker[1])
@@ -252,10 +254,10 @@ def _markers(text: str) -> set[int]:
 
 
 class Grounds:
-    """What the numbers of an answer may rest on.
+    """The evidence that the numbers of an answer are checked against.
 
     `evidence` are tool results (nested dicts, lists, texts, numbers) or lists from `numbers_of`; `allowed` are
-    texts whose numbers are fine too: configured contacts, the customer's own words. The length of a list in the
+    texts whose numbers may be used as well: configured contacts, the customer's own words. The length of a list in the
     evidence proves a count, and with "option", "number" or "#" before it any position up to it.
     """
 
@@ -266,14 +268,14 @@ class Grounds:
         self._known |= _known(number for text in allowed for number in _in_text(text))
 
     def add(self, evidence: Iterable[object]) -> None:
-        """Takes further evidence."""
+        """Add further evidence."""
         numbers = _Numbers()
         for source in evidence:
             numbers.take(source)
         self.prove(numbers.found)
 
     def prove(self, numbers: Iterable[str]) -> None:
-        """Takes numbers that are proven, in their canonical form."""
+        """Add proven numbers in their canonical form."""
         proofs = set(numbers)
         lengths = {int(number[6:]) for number in proofs if number.startswith("count:")}
         self._known |= _known(proofs) | {str(length) for length in lengths}

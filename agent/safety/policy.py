@@ -1,9 +1,9 @@
-"""What a customer may be answered, and what an answer may say: checks by words alone.
+"""Check by word rules which questions may be answered, and what an answer may say.
 
-`check_input` tells a request for advice from a question about facts; a request for advice calls no tool. What a
-product's own leaflet says is a fact, so its subjects (food, driving, pregnancy, storage, age, a missed dose) are answered
-unless the customer ties them to an illness of their own. `check_output` is the last look at an
-answer in fixed sentences, `check_free` at what a language model worded itself.
+`check_input` distinguishes a request for advice, which calls no tool, from a question about facts. What a product's own
+leaflet says is a fact, so its subjects (food, driving, pregnancy, storage, age, a missed dose) are answered unless the
+customer ties them to an illness of their own. `check_output` is the final check of an answer made of fixed sentences,
+`check_free` of one that a language model worded itself.
 """
 
 from collections.abc import Sequence
@@ -16,11 +16,12 @@ from agent.safety.lexicon import Sentence
 
 __all__ = ["InputVerdict", "check_free", "check_input", "check_output"]
 
-_COMPLAINT_ONLY: Final = 9  # a message of at most so many words that only complains asks for advice silently
+# A message of at most so many words that only names a complaint is a request for advice.
+_LONGEST_COMPLAINT: Final = 9
 
 
 class InputVerdict(StrEnum):
-    """What a message asks for; everything but ANSWER is declined kindly."""
+    """What a message asks for; everything but ANSWER is declined politely."""
 
     ANSWER = "ANSWER"
     ADVICE = "ADVICE"
@@ -44,7 +45,10 @@ def _asks_push(s: Sentence) -> bool:
 
 
 def _asks_dose(s: Sentence, *, measured: bool) -> bool:
-    """How much for somebody: a named person, a weight or an age, or "should I"; a label's dosage is a fact."""
+    """Return whether a dose for a person is asked for; the dosage on a label is a fact.
+
+    A person is named, or has a weight or an age, or the customer asks what they themselves should take.
+    """
     if (s.has("more_than_label") and s.has("may_i", "should_explicit")) or s.has("units_for"):
         return True
     if s.has("leaflet"):
@@ -76,7 +80,7 @@ def _asks_diagnosis(s: Sentence) -> bool:
 
 
 def _asks_comparison(s: Sentence, *, own: bool) -> bool:
-    """Which does more good; which is nearer, cheaper or the same is a fact."""
+    """Return whether it is asked which product is better; which is nearer, cheaper or the same is a fact."""
     if s.has("place", "money", "leaflet") or s.has("better_no"):
         return False
     if s.has("better"):
@@ -93,7 +97,7 @@ def _asks_comparison(s: Sentence, *, own: bool) -> bool:
 
 
 def _asks_stock(s: Sentence) -> bool:
-    """Whether the shop has it; "יש" also begins what the customer has ("יש לי חום")."""
+    """Return whether stock is asked about; "יש" also begins what the customer has ("יש לי חום")."""
     owned = {place for span in s.spans("have_person") for place in range(*span)}
     return s.has("stock") or any(start not in owned for start, _ in s.spans("have_he"))
 
@@ -115,7 +119,7 @@ def _asks_advice(s: Sentence, *, own: bool) -> bool:
         return not s.has("leaflet", "process", "place", "money")
     if s.has("your_view"):
         return not (s.has("place", "money", "leaflet", "logistics") and not own)
-    if s.has("change_he") and (own or s.asks or len(s.words) <= _COMPLAINT_ONLY):
+    if s.has("change_he") and (own or s.asks or len(s.words) <= _LONGEST_COMPLAINT):
         return not listing and not s.has("leaflet", "rx")
     if s.has("recommend"):
         return not (s.has("place", "process", "money", "leaflet", "stock") and not own) or s.has("what_for")
@@ -128,7 +132,8 @@ def _asks_advice(s: Sentence, *, own: bool) -> bool:
     return own and s.has("may_i") and not listing and not s.has("process", "place")
 
 
-def _complains(sentences: Sequence[Sentence]) -> bool:
+def _only_complains(sentences: Sequence[Sentence]) -> bool:
+    """Return whether a short message names the customer's complaint and no question about facts."""
     facts = (
         "process",
         "leaflet",
@@ -141,7 +146,7 @@ def _complains(sentences: Sequence[Sentence]) -> bool:
         "used_for",
     )
     return (
-        sum(len(s.words) for s in sentences) <= _COMPLAINT_ONLY
+        sum(len(s.words) for s in sentences) <= _LONGEST_COMPLAINT
         and any(s.has("i_have") and s.has("complaint") for s in sentences)
         and not any(_asks_stock(s) or s.has(*facts) for s in sentences)
     )
@@ -159,13 +164,13 @@ def check_input(text: str) -> InputVerdict:
         if _asks_dose(s, measured=measured):
             found.add(InputVerdict.DOSE_FOR_PERSON)
         if _asks_comparison(s, own=own):
-            # "Which is best for a headache" names no rival: the customer wants to be told what to take.
+            # "Which is best for a headache" names no products to compare: it asks what to take.
             alone = (own or s.has("what_for")) and not s.has("than")
             found.add(InputVerdict.ADVICE if alone else InputVerdict.COMPARISON)
         if _asks_diagnosis(s):
             found.add(InputVerdict.DIAGNOSIS)
         if _asks_advice(s, own=own):
             found.add(InputVerdict.ADVICE)
-    if not found and _complains(sentences):
+    if not found and _only_complains(sentences):
         return InputVerdict.ADVICE
     return next((verdict for verdict in _ORDER if verdict in found), InputVerdict.ANSWER)

@@ -1,4 +1,4 @@
-"""Whether a sentence states that something happens, or only asks about it, denies it or remembers it. Pure."""
+"""Decide whether a sentence states that something happens, or only asks about it, denies it or reports it as past. Pure."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ def _inside(place: int, spans: frozenset[Span]) -> bool:
 
 
 def negated(sentence: Sentence, hit: Span) -> bool:
-    """Return whether "no", "not" or "without" stands before the hit, at most "any" or the like between."""
+    """Return whether "no", "not" or "without" precedes the hit, with at most "any" or the like between."""
     ends = {hit[0]} | {start for start, end in sentence.spans("filler") if end == hit[0]}
     return any(end in ends and start < hit[0] for start, end in sentence.spans("not"))
 
@@ -23,7 +23,7 @@ def _followed_by(sentence: Sentence, hit: Span, concept: str) -> bool:
 
 
 def _personal(sentence: Sentence, hit: Span) -> bool:
-    """Return whether somebody has it: a person named shortly before the hit, with no talk of a subject between."""
+    """Return whether somebody has it: a person is named shortly before the hit, without a word like "cause" between."""
     frames = sentence.spans("frame")
     hypothetical = sentence.spans("if_")
     for start, end in sentence.spans("person"):
@@ -37,7 +37,10 @@ def _personal(sentence: Sentence, hit: Span) -> bool:
 
 
 def about_a_subject(sentence: Sentence, hit: Span, *, anywhere: bool) -> bool:
-    """Return whether the sentence asks about the thing instead of telling that it happens."""
+    """Return whether the sentence asks about the thing instead of stating that it happens.
+
+    With `anywhere`, words that mark it as a subject count behind the hit too, otherwise only before it.
+    """
     if anywhere and _followed_by(sentence, hit, "topic_after"):
         return True
     hypothetical = sentence.spans("if_")
@@ -51,17 +54,17 @@ def about_a_subject(sentence: Sentence, hit: Span, *, anywhere: bool) -> bool:
 
 
 def state(sentence: Sentence, hit: Span) -> bool:
-    """Return whether a bodily state is stated: only a question that leads up to it, or a denial, takes it back."""
+    """Return whether a bodily state is stated: only a question before it, or a denial, rules it out."""
     return not about_a_subject(sentence, hit, anywhere=False) and not negated(sentence, hit)
 
 
 def condition(sentence: Sentence, hit: Span) -> bool:
-    """Return whether a symptom is stated. Leaflets name it too: a question anywhere takes it back, unless a person has it."""
+    """Return whether a symptom is stated. Leaflets name it too: a question anywhere rules it out, unless a person has it."""
     return not about_a_subject(sentence, hit, anywhere=True) and not negated(sentence, hit)
 
 
 def past(sentence: Sentence) -> bool:
-    """Return whether the sentence looks back further than hours."""
+    """Return whether the sentence is about a time more than hours ago."""
     return sentence.has("ago") and not sentence.has("recent")
 
 
@@ -80,7 +83,7 @@ def current(sentence: Sentence, hit: Span) -> bool:
 
 
 def event(sentence: Sentence, hit: Span) -> bool:
-    """Return whether something was done: "if", a question that leads up to it, or "did not" takes it back."""
+    """Return whether something was done: "if", a question before it, or "did not" rules it out."""
     done = sentence.spans("took") | sentence.spans("swallowed") | sentence.spans("dosed")
     undone = any(
         end == start for _, end in sentence.spans("not") for start, _ in done if hit[0] <= start < hit[1]

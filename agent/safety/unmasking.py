@@ -1,4 +1,4 @@
-"""Wording without its disguises: letters of other scripts that look Latin, spelled-out words, signs between letters."""
+"""Undo disguised wording: letters of other scripts that look Latin, spelled-out words, signs between letters."""
 
 import re
 import unicodedata
@@ -19,7 +19,7 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 
 @lru_cache(maxsize=2048)
 def _plain_character(char: str) -> str:
-    """A letter in a box or a flag as the letter; what is invisible as nothing."""
+    """Return the letter inside a box or flag symbol, and nothing for an invisible character."""
     if unicodedata.category(char) in {"Cf", "Mn", "Me"}:
         return char if "\u0591" <= char <= "\u05c7" else ""
     named = _NAMED.search(unicodedata.name(char, ""))
@@ -37,5 +37,5 @@ def unmask(text: str) -> str:
 
 
 def spelled_out(text: str) -> bool:
-    """Whether the text spells a word letter by letter, as no answer does."""
+    """Return whether the text spells a word letter by letter, as no answer does."""
     return any(len(_LETTER.findall(spelled[0])) > 3 for spelled in _SPELLED.finditer(text))

@@ -1,4 +1,4 @@
-"""What a tool is: its arguments, its results, who calls it and what came of it."""
+"""Define what a tool is: its arguments, its results, who calls it, and the outcome of a call."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ Text = Annotated[
 
 
 def _whole(value: object) -> object:
-    """JSON knows one kind of number: 2.0 is the integer 2, for JSON Schema too."""
+    """Return 2.0 as the integer 2: JSON has one kind of number, and JSON Schema agrees."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -52,20 +52,20 @@ MedicationRef = Whole | Text
 
 
 class Arguments(BaseModel):
-    """The arguments of a tool: strict, and nothing unknown beside them."""
+    """Base of every tool's arguments: types are strict and unknown fields are refused."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 class Result(BaseModel):
-    """A result or a part of one, with exactly the contract's fields."""
+    """Base of every result and part of one, with exactly the contract's fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)
 class ToolContext:
-    """Who calls, through which door, in which conversation; never taken from a model's arguments.
+    """Who calls, through chat or HTTP, in which conversation; never taken from a model's arguments.
 
     `actor` is "chat:<conversation>" or "key:<id>". `patient` is the person verified in this conversation.
     `context_medications` are the ids last talked about (S2's `findMedicationFromContext`), `message` is the customer's
@@ -87,7 +87,7 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class Answer:
-    """A success: the contract's result and what else an answer may use."""
+    """A success: the contract's result, and evidence: further facts that an answer may use."""
 
     result: Result
     evidence: Evidence = field(default_factory=Evidence)
@@ -95,7 +95,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """A failure's own part; the envelope adds the code. `fields` are the contract's extra fields."""
+    """The message and fields of a failure, to which the envelope adds the code; `fields` are the contract's extra ones."""
 
     message: str = ""
     fields: dict[str, Any] = field(default_factory=dict)
@@ -104,7 +104,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool. `run` gives an answer or raises a typed error; `refuse` words that error for this tool's family."""
+    """One tool. `run` returns an answer or raises a typed error; `refuse` words that error for this tool's family."""
 
     name: str
     family: Family
@@ -121,13 +121,13 @@ class Tool:
 
     @property
     def scope(self) -> str:
-        """The scope that a caller over HTTP needs."""
+        """Return the scope that a caller over HTTP needs."""
         return "patients" if self.private else "tools"
 
 
 @dataclass(frozen=True)
 class ToolOutcome:
-    """What came of one call. `result` is exactly the contract's output; `evidence` holds further facts (JSON)."""
+    """The outcome of one call. `result` is exactly the contract's output; `evidence` holds further facts (JSON)."""
 
     name: str
     ok: bool
@@ -158,7 +158,7 @@ class NotAuthorised(PharmacyError):
 
 
 class NameEmpty(PharmacyError):
-    """A name was asked for and there is none."""
+    """The name to look up is empty."""
 
 
 class NothingAsked(PharmacyError):
@@ -170,11 +170,11 @@ class ActionUnknown(PharmacyError):
 
 
 class PrescriptionMissing(PharmacyError):
-    """REFILL_STATUS was asked for without a prescription."""
+    """REFILL_STATUS came without a prescription."""
 
 
 class CityNotServed(PharmacyError):
-    """No store is in the place that was named."""
+    """There is no store in the place that was named."""
 
     def __init__(self, city: str, evidence: Evidence) -> None:
         super().__init__("no store in that place")

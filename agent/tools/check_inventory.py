@@ -68,10 +68,10 @@ class CheckInventoryFailure(Result):
     error_message: str
 
 
-def run(asked: CheckInventoryArguments, context: ToolContext) -> Answer:
+def run(arguments: CheckInventoryArguments, context: ToolContext) -> Answer:
     """Return what the store has; a name means the first medication that it is part of."""
-    medication = _medication(asked)
-    store = _store(medication, asked.store_id)
+    medication = _medication(arguments)
+    store = _store(medication, arguments.store_id)
     level = level_at(store, medication)
     if level is None:
         raise NoInventory(medication, store.pk)
@@ -100,22 +100,22 @@ def run(asked: CheckInventoryArguments, context: ToolContext) -> Answer:
     )
 
 
-def refuse(error: PharmacyError, asked: CheckInventoryArguments, context: ToolContext) -> Refusal:
+def refuse(error: PharmacyError, arguments: CheckInventoryArguments, context: ToolContext) -> Refusal:
     """Word S0's errors."""
     if isinstance(error, NothingAsked):
         return Refusal(say("s0_nothing_asked"))
     if isinstance(error, NoInventory):
         return Refusal(say("s0_no_inventory", medication=error.medication.pk, store=error.store_id))
-    query = asked.medication_name if asked.medication_id is None else asked.medication_id
+    query = arguments.medication_name if arguments.medication_id is None else arguments.medication_id
     return Refusal(say("s0_medication", query=query))
 
 
-def _medication(asked: CheckInventoryArguments) -> Medication:
-    if asked.medication_id is not None:
-        return catalog.medication_get(asked.medication_id)
-    if asked.medication_name is None or not clean(asked.medication_name):
+def _medication(arguments: CheckInventoryArguments) -> Medication:
+    if arguments.medication_id is not None:
+        return catalog.medication_get(arguments.medication_id)
+    if arguments.medication_name is None or not clean(arguments.medication_name):
         raise NothingAsked
-    return catalog.medication_first_partial(asked.medication_name)
+    return catalog.medication_first_partial(arguments.medication_name)
 
 
 def _store(medication: Medication, store_id: int | None) -> Store:

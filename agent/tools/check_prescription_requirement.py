@@ -6,12 +6,11 @@ meant, `near` (a typo away; chat only) when none is.
 
 from typing import Literal
 
-from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
+from agent.tools.base import Answer, Arguments, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import medication_facts
 from agent.tools.lookup import medication_loose, refuse_loose
 from pharmacy_site.lib.bilingual import named
-from pharmacy_site.lib.errors import PharmacyError
 
 
 class CheckPrescriptionRequirementArguments(Arguments):
@@ -41,9 +40,9 @@ class CheckPrescriptionRequirementFailure(Result):
     reason: Literal["MED_NOT_FOUND", "INTERNAL"]
 
 
-def run(asked: CheckPrescriptionRequirementArguments, context: ToolContext) -> Answer:
+def run(arguments: CheckPrescriptionRequirementArguments, context: ToolContext) -> Answer:
     """Return whether the medication that this name, or else the conversation, means needs a prescription."""
-    medication, matched_by = medication_loose(asked.query, context)
+    medication, matched_by = medication_loose(arguments.query, context)
     return Answer(
         CheckPrescriptionRequirementSuccess(
             medication=NamedMedication(id=f"med-{medication.pk}", name=named(medication, context.language)),
@@ -51,13 +50,6 @@ def run(asked: CheckPrescriptionRequirementArguments, context: ToolContext) -> A
         ),
         {"medication": medication_facts(medication), "matched_by": matched_by},
     )
-
-
-def refuse(
-    error: PharmacyError, asked: CheckPrescriptionRequirementArguments, context: ToolContext
-) -> Refusal:
-    """Give what the question back needs."""
-    return refuse_loose(error, context)
 
 
 TOOL = Tool(
@@ -71,5 +63,5 @@ TOOL = Tool(
     success=(CheckPrescriptionRequirementSuccess,),
     failure=CheckPrescriptionRequirementFailure,
     run=run,
-    refuse=refuse,
+    refuse=refuse_loose,
 )

@@ -21,11 +21,10 @@ from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import controlled, ingredient_display, medication_facts, stores_facts
 from agent.tools.lookup import medication_loose, refuse_loose
 from inventory.models import Medication, StockLevel
-from inventory.stock import BranchStock, branches, is_low, level_at, restock_on
+from inventory.stock import BranchStock, branch_stock, branches, level_at
 from pharmacy_site.lib.bilingual import both, labels, named
 from pharmacy_site.lib.errors import PharmacyError
-from stores.geo import Point, distance_km
-from stores.models import Store
+from stores.geo import Point, km_between
 from stores.selectors import (
     CityPlace,
     Place,
@@ -88,11 +87,11 @@ class CheckStockFailure(Result):
     message: str = ""
 
 
-def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
-    """Return the stock of the branch, city or surroundings that were asked about."""
-    medication, matched_by = medication_loose(asked.medication_query, context)
-    show_all = bool(asked.show_all_stores)
-    place = _place(asked, context)
+def run(arguments: CheckStockArguments, context: ToolContext) -> Answer:
+    """Return the stock of the branch or city that was named, or of the branches around the customer."""
+    medication, matched_by = medication_loose(arguments.medication_query, context)
+    show_all = bool(arguments.show_all_stores)
+    place = _place(arguments, context)
     if isinstance(place, UnservedPlace):
         raise CityNotServed(place.name, _unserved(place, medication, context))
     evidence: Evidence = {
@@ -116,29 +115,29 @@ def run(asked: CheckStockArguments, context: ToolContext) -> Answer:
         if store is not None:
             evidence["place"] = "store"
             own = next((branch for branch in found if branch.store.pk == store.pk), None)
-            requested = replace(own, km=None) if own else _described(store, medication)
+            requested = replace(own, km=None) if own else branch_stock(store, level_at(store, medication))
             found = [branch for branch in found if branch is not own]
     evidence["more"] = len(found) > MOST_STORES
     found = found[:MOST_STORES]
-    told = _branch_facts([*([requested] if requested else []), *found], context)
+    facts = _branch_facts([*([requested] if requested else []), *found], context)
     if requested:
-        evidence["requested"] = told.pop(0)
-    evidence["stores"] = told
+        evidence["requested"] = facts.pop(0)
+    evidence["stores"] = facts
     return Answer(_success(medication, requested, found, show_all, context), evidence)
 
 
-def refuse(error: PharmacyError, asked: CheckStockArguments, context: ToolContext) -> Refusal:
-    """Word an unserved city; give what the question back needs."""
+def refuse(error: PharmacyError, arguments: CheckStockArguments, context: ToolContext) -> Refusal:
+    """Word an unserved city; otherwise return the products to choose from as evidence."""
     if isinstance(error, CityNotServed):
         message = say("city_not_served", context.language, city=error.city)
         return Refusal(fields={"city": error.city, "message": message}, evidence=error.evidence)
-    return refuse_loose(error, context)
+    return refuse_loose(error, arguments, context)
 
 
-def _place(asked: CheckStockArguments, context: ToolContext) -> Place | None:
+def _place(arguments: CheckStockArguments, context: ToolContext) -> Place | None:
     """Return the place in `store_query`, or the one place that the customer's message names."""
-    if asked.store_query is not None and asked.store_query.strip():
-        return place_find(asked.store_query)
+    if arguments.store_query is not None and arguments.store_query.strip():
+        return place_find(arguments.store_query)
     mentions = places_in(context.message) if context.message else []
     return mentions[0].place if len(mentions) == 1 else None
 
@@ -146,35 +145,22 @@ def _place(asked: CheckStockArguments, context: ToolContext) -> Place | None:
 def _in_city(
     place: CityPlace, medication: Medication, origin: Point | None, show_all: bool
 ) -> list[BranchStock]:
-    """Return the city's branches from the customer's location, or in the order from the reference branch."""
+    """Return the city's branches, nearest first from the customer's location or else from the reference branch."""
     start = origin or store_reference().point
     levels = {
         level.store_id: level
         for level in StockLevel.objects.filter(medication=medication, store__in=place.stores)
     }
-    found = [_with_level(store, levels.get(store.pk), origin) for store in place.stores]
+    found = [
+        branch_stock(store, levels.get(store.pk), km=km_between(origin, store.point))
+        for store in place.stores
+    ]
 
     def order(branch: BranchStock) -> tuple[float, int]:
-        point = branch.store.point
-        return (distance_km(start, point) if start and point else float("inf")), branch.store.pk
+        km = km_between(start, branch.store.point)
+        return (float("inf") if km is None else km), branch.store.pk
 
     return sorted((branch for branch in found if show_all or branch.quantity), key=order)
-
-
-def _described(store: Store, medication: Medication) -> BranchStock:
-    return _with_level(store, level_at(store, medication), None)
-
-
-def _with_level(store: Store, level: StockLevel | None, origin: Point | None) -> BranchStock:
-    point = store.point
-    return BranchStock(
-        store=store,
-        quantity=level.quantity if level else 0,
-        km=distance_km(origin, point) if origin and point else None,
-        restock_on=restock_on(level) if level else None,
-        updated_at=level.updated_at if level else None,
-        low=is_low(level) if level else False,
-    )
 
 
 def _success(

@@ -1,4 +1,4 @@
-"""docs/contracts.md, written from the tools' models: arguments, results, codes and evidence of each tool."""
+"""Write docs/contracts.md from the tools' models: arguments, results, codes and evidence of each tool."""
 
 import sys
 from typing import Any, Final

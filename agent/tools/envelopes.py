@@ -1,6 +1,6 @@
-"""The three envelopes: how each family of tools says success and failure, and which code it has for an error.
+"""Put results and refusals into the envelope of their family of tools, with its code for each error.
 
-The domain knows none of this. S0 says `success`, `error_code` and `error_message`; S1 `ok` and an `error` object;
+The code below knows none of this. S0 has `success`, `error_code` and `error_message`; S1 `ok` and an `error` object;
 S2 `ok` and a `reason`.
 """
 
@@ -51,7 +51,7 @@ class SuccessS2(Result):
 
 @dataclass(frozen=True)
 class Envelope:
-    """One family's codes: for each typed error its own, and one for what nobody expected."""
+    """One family's codes: one for each typed error, and one for unexpected errors."""
 
     codes: Mapping[type[PharmacyError], str]
     unexpected: str
@@ -94,7 +94,7 @@ ENVELOPES: Final[Mapping[Family, Envelope]] = {
 
 
 def code_of(tool: Tool, error: PharmacyError) -> str | None:
-    """Return this tool's code for the error, or None if it is none that the tool may meet."""
+    """Return this tool's code for an error, or None if the tool does not expect that error."""
     known = {**ENVELOPES[tool.family].codes, **tool.codes}
     return next((known[kind] for kind in type(error).__mro__ if kind in known), None)
 

@@ -1,4 +1,4 @@
-"""Facts about medications, leaflets and stores as JSON, in both languages: the evidence beside a contract's fields.
+"""Return facts about medications, leaflets and stores as JSON in both languages: the evidence beside a result.
 
 Their shapes are in `agent/inference/evidence.py`; each tool's own file says which of them it gives.
 """
@@ -99,7 +99,7 @@ def leaflet_facts(medication: Medication) -> dict[str, LeafletSection]:
 
 
 def candidate_facts(medications: Iterable[Medication]) -> list[CandidateFacts]:
-    """Return what tells products apart when a customer has to choose."""
+    """Return what distinguishes products when a customer has to choose."""
     return [
         {
             "id": medication.pk,
@@ -114,7 +114,7 @@ def candidate_facts(medications: Iterable[Medication]) -> list[CandidateFacts]:
 
 
 def near_misses(query: str, context: ToolContext) -> list[CandidateFacts]:
-    """Return products whose names are a typo away, for "did you mean"; only the chat asks that."""
+    """Return products whose names are a typo away, for "did you mean"; none outside the chat."""
     if context.channel != "chat" or not compact(query):
         return []
     return candidate_facts(catalog.medications_suggest(query))

@@ -60,11 +60,11 @@ class GetMedicationByNameFailure(Result):
     suggestions: list[str] = []
 
 
-def run(asked: GetMedicationByNameArguments, context: ToolContext) -> Answer:
+def run(arguments: GetMedicationByNameArguments, context: ToolContext) -> Answer:
     """Return the medication whose name, alias or part of a name this is."""
-    if not clean(asked.medication_name):
+    if not clean(arguments.medication_name):
         raise NameEmpty
-    found = catalog.medication_resolve(asked.medication_name)
+    found = catalog.medication_resolve(arguments.medication_name)
     medication = found.medication
     leaflet = leaflet_facts(medication)
     name_en, name_he = both(medication, "name")
@@ -90,9 +90,9 @@ def run(asked: GetMedicationByNameArguments, context: ToolContext) -> Answer:
     )
 
 
-def refuse(error: PharmacyError, asked: GetMedicationByNameArguments, context: ToolContext) -> Refusal:
+def refuse(error: PharmacyError, arguments: GetMedicationByNameArguments, context: ToolContext) -> Refusal:
     """Word S0's errors."""
-    query = asked.medication_name
+    query = arguments.medication_name
     if isinstance(error, NameEmpty):
         return Refusal(say("s0_name_empty"))
     if isinstance(error, MedicationAmbiguous):

@@ -7,12 +7,11 @@ Evidence of a success: `medication`, `leaflet` (see `facts.py`). Of MED_NOT_FOUN
 from typing import Literal
 
 from agent.answers.tool_sentences import say
-from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
+from agent.tools.base import Answer, Arguments, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import ingredient_display, leaflet_facts, medication_facts
 from agent.tools.lookup import MatchedBy, medication_loose, refuse_loose
 from pharmacy_site.lib.bilingual import named
-from pharmacy_site.lib.errors import PharmacyError
 
 
 class GetMedicationInfoArguments(Arguments):
@@ -45,9 +44,9 @@ class GetMedicationInfoFailure(Result):
     reason: Literal["MED_NOT_FOUND", "INTERNAL"]
 
 
-def run(asked: GetMedicationInfoArguments, context: ToolContext) -> Answer:
+def run(arguments: GetMedicationInfoArguments, context: ToolContext) -> Answer:
     """Return the facts of the medication that this name, or else the conversation, means."""
-    medication, matched_by = medication_loose(asked.query, context)
+    medication, matched_by = medication_loose(arguments.query, context)
     leaflet = leaflet_facts(medication)
     details = LabelledMedication(
         id=f"med-{medication.pk}",
@@ -64,11 +63,6 @@ def run(asked: GetMedicationInfoArguments, context: ToolContext) -> Answer:
     )
 
 
-def refuse(error: PharmacyError, asked: GetMedicationInfoArguments, context: ToolContext) -> Refusal:
-    """Give what the question back needs."""
-    return refuse_loose(error, context)
-
-
 TOOL = Tool(
     name="get_medication_info",
     family="S2",
@@ -80,5 +74,5 @@ TOOL = Tool(
     success=(GetMedicationInfoSuccess,),
     failure=GetMedicationInfoFailure,
     run=run,
-    refuse=refuse,
+    refuse=refuse_loose,
 )

@@ -70,13 +70,13 @@ class UnknownMedications(PharmacyError):
         self.refs = refs
 
 
-def run(asked: InteractionCheckArguments, context: ToolContext) -> Answer:
+def run(arguments: InteractionCheckArguments, context: ToolContext) -> Answer:
     """Return every pair on file; "none" only if everything was assessed."""
-    medications = _medications(asked.med_ids)
+    medications = _medications(arguments.med_ids)
     report = interactions_check(medications)
     if report.level == "none" and report.unassessed:
         raise UnassessedIngredients(cast("Any", report.unassessed))  # also products without contents
-    language = asked.language
+    language = arguments.language
     if report.unassessed:
         notes: str | None = say("unassessed", language, names=", ".join(_names(report.unassessed, language)))
     else:
@@ -104,17 +104,17 @@ def run(asked: InteractionCheckArguments, context: ToolContext) -> Answer:
     )
 
 
-def refuse(error: PharmacyError, asked: InteractionCheckArguments, context: ToolContext) -> Refusal:
+def refuse(error: PharmacyError, arguments: InteractionCheckArguments, context: ToolContext) -> Refusal:
     """Name what cannot be assessed."""
     if isinstance(error, UnassessedIngredients):
-        names = ", ".join(_names(error.unassessed, asked.language))
+        names = ", ".join(_names(error.unassessed, arguments.language))
         return Refusal(
-            say("unassessed", asked.language, names=names),
+            say("unassessed", arguments.language, names=names),
             evidence={"unknown": [], "unassessed": _unassessed_facts(error.unassessed)},
         )
     refs = [str(ref) for ref in error.refs] if isinstance(error, UnknownMedications) else []
     return Refusal(
-        say("unknown_ids", asked.language, names=", ".join(refs)),
+        say("unknown_ids", arguments.language, names=", ".join(refs)),
         evidence={"unknown": refs, "unassessed": []},
     )
 

@@ -48,11 +48,13 @@ class InventoryCheckFailure(Result):
     error: InventoryCheckError
 
 
-def run(asked: InventoryCheckArguments, context: ToolContext) -> Answer:
+def run(arguments: InventoryCheckArguments, context: ToolContext) -> Answer:
     """Return the matching medications with the packs that all stores have together."""
-    found = catalog.medications_search(asked.query, limit=MOST_MATCHES + 1) if clean(asked.query) else []
+    found = (
+        catalog.medications_search(arguments.query, limit=MOST_MATCHES + 1) if clean(arguments.query) else []
+    )
     if not found:
-        raise MedicationNotFound(asked.query)
+        raise MedicationNotFound(arguments.query)
     listed, more = found[:MOST_MATCHES], len(found) > MOST_MATCHES
     catalog.contents_load(listed)
     packs = totals([medication.pk for medication in listed])
@@ -61,7 +63,7 @@ def run(asked: InventoryCheckArguments, context: ToolContext) -> Answer:
             StockedMedication.model_validate(stocked(medication, packs[medication.pk]))
             for medication in listed
         ],
-        notes=say("more_matches", asked.language, count=MOST_MATCHES) if more else None,
+        notes=say("more_matches", arguments.language, count=MOST_MATCHES) if more else None,
     )
     return Answer(
         success,
@@ -74,11 +76,11 @@ def run(asked: InventoryCheckArguments, context: ToolContext) -> Answer:
     )
 
 
-def refuse(error: PharmacyError, asked: InventoryCheckArguments, context: ToolContext) -> Refusal:
+def refuse(error: PharmacyError, arguments: InventoryCheckArguments, context: ToolContext) -> Refusal:
     """Ask for another spelling."""
     return Refusal(
-        say("med_not_found", asked.language, query=asked.query),
-        evidence={"near": near_misses(asked.query, context)},
+        say("med_not_found", arguments.language, query=arguments.query),
+        evidence={"near": near_misses(arguments.query, context)},
     )
 
 

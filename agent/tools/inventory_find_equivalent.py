@@ -67,19 +67,19 @@ class InventoryFindEquivalentFailure(Result):
     error: InventoryFindEquivalentError
 
 
-def run(asked: InventoryFindEquivalentArguments, context: ToolContext) -> Answer:
+def run(arguments: InventoryFindEquivalentArguments, context: ToolContext) -> Answer:
     """Return the equivalents, those in stock first, without any ranking."""
-    medication = catalog.medication_get(asked.med_id)
+    medication = catalog.medication_get(arguments.med_id)
     found = equivalents_find(
         medication,
-        require_same_strength=asked.require_same_strength is not False,
-        require_same_form=asked.require_same_form is not False,
+        require_same_strength=arguments.require_same_strength is not False,
+        require_same_form=arguments.require_same_form is not False,
     )
     catalog.contents_load([medication, *(equivalent.medication for equivalent in found)])
     own = totals([medication.pk])[medication.pk]
-    notes = say("equivalence", asked.language)
+    notes = say("equivalence", arguments.language)
     if medication.substitution == Medication.Substitution.PHARMACIST_ONLY:
-        notes += " " + say("pharmacist_only", asked.language)
+        notes += " " + say("pharmacist_only", arguments.language)
     packs = {medication.pk: own} | {equivalent.medication.pk: equivalent.quantity for equivalent in found}
     products = [medication, *(equivalent.medication for equivalent in found)]
     return Answer(
@@ -98,14 +98,16 @@ def run(asked: InventoryFindEquivalentArguments, context: ToolContext) -> Answer
     )
 
 
-def refuse(error: PharmacyError, asked: InventoryFindEquivalentArguments, context: ToolContext) -> Refusal:
+def refuse(
+    error: PharmacyError, arguments: InventoryFindEquivalentArguments, context: ToolContext
+) -> Refusal:
     """Say which of the two was not found."""
     if isinstance(error, NoEquivalents):
         return Refusal(
-            say("no_equivalents", asked.language, name=named(error.medication, asked.language)),
+            say("no_equivalents", arguments.language, name=named(error.medication, arguments.language)),
             evidence={"medication": medication_facts(error.medication)},
         )
-    return Refusal(say("med_not_found", asked.language, query=asked.med_id))
+    return Refusal(say("med_not_found", arguments.language, query=arguments.med_id))
 
 
 def _described(equivalent: Equivalent) -> EquivalentMedication:

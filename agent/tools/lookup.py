@@ -1,4 +1,4 @@
-"""How S2 finds a medication: by name, alias, ingredient, then from the conversation."""
+"""Find a medication as S2 does: by name, alias or ingredient, else from the conversation."""
 
 from typing import Literal
 
@@ -33,13 +33,11 @@ def medication_loose(query: str, context: ToolContext) -> tuple[Medication, Matc
     return found.medication, "name" if found.by == "partial" else found.by
 
 
-def refuse_loose(
-    error: PharmacyError, context: ToolContext, *, fields: dict[str, object] | None = None
-) -> Refusal:
-    """Return S2's refusal; the candidates or near misses are evidence for the question back."""
+def refuse_loose(error: PharmacyError, arguments: object, context: ToolContext) -> Refusal:
+    """Return S2's refusal without words; the candidates or near misses are evidence for the question back."""
     evidence: Evidence = {}
     if isinstance(error, MedicationAmbiguous):
         evidence["candidates"] = candidate_facts(error.candidates)
     elif isinstance(error, MedicationNotFound):
         evidence["near"] = near_misses(str(error.query), context)
-    return Refusal(fields=dict(fields or {}), evidence=evidence)
+    return Refusal(evidence=evidence)

@@ -75,25 +75,25 @@ class PrescriptionManagementFailure(Result):
     error_message: str
 
 
-def run(asked: PrescriptionManagementArguments, context: ToolContext) -> Answer:
-    """List the user's prescriptions, or tell whether the given one can be refilled."""
+def run(arguments: PrescriptionManagementArguments, context: ToolContext) -> Answer:
+    """Return the user's prescriptions, or whether the given one can be refilled."""
     access = access_of(TOOL.name, context)
     if context.channel == "chat":
-        patient = chat_patient(TOOL, context, asked.user_identifier)
-    if asked.action not in {"LIST", "REFILL_STATUS"}:
+        patient = chat_patient(TOOL, context, arguments.user_identifier)
+    if arguments.action not in {"LIST", "REFILL_STATUS"}:
         raise ActionUnknown
     if context.channel == "http":
-        patient = patient_find(asked.user_identifier, access=access)
-    if asked.action == "LIST":
+        patient = patient_find(arguments.user_identifier, access=access)
+    if arguments.action == "LIST":
         rows = prescriptions_for(patient, access=access)
         listed = PrescriptionList(
             user_name=both(patient, "name")[0], prescriptions=[_details(row) for row in rows]
         )
         return Answer(listed, {"prescriptions": [_facts(row) for row in rows]})
-    if asked.prescription_id is None:
+    if arguments.prescription_id is None:
         raise PrescriptionMissing
     try:
-        row = prescription_get_for(patient, asked.prescription_id, access=access)
+        row = prescription_get_for(patient, arguments.prescription_id, access=access)
     except PrescriptionNotFound:
         if context.channel == "chat":
             denied_record(TOOL, context, why="prescription")
@@ -104,15 +104,15 @@ def run(asked: PrescriptionManagementArguments, context: ToolContext) -> Answer:
     return Answer(status, {"prescriptions": [_facts(row)]})
 
 
-def refuse(error: PharmacyError, asked: PrescriptionManagementArguments, context: ToolContext) -> Refusal:
+def refuse(error: PharmacyError, arguments: PrescriptionManagementArguments, context: ToolContext) -> Refusal:
     """Word S0's errors; "not yours" and "does not exist" are the same words."""
     if isinstance(error, ActionUnknown):
-        return Refusal(say("s0_action", action=asked.action))
+        return Refusal(say("s0_action", action=arguments.action))
     if isinstance(error, PatientNotFound):
-        return Refusal(say("s0_user", identifier=asked.user_identifier))
+        return Refusal(say("s0_user", identifier=arguments.user_identifier))
     if isinstance(error, PrescriptionMissing):
         return Refusal(say("s0_prescription_missing"))
-    return Refusal(say("s0_prescription", prescription=asked.prescription_id))
+    return Refusal(say("s0_prescription", prescription=arguments.prescription_id))
 
 
 def _details(row: Prescription) -> PrescriptionDetails:

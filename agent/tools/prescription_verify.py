@@ -68,15 +68,15 @@ class PrescriptionVerifyFailure(Result):
     error: PrescriptionVerifyError
 
 
-def run(asked: PrescriptionVerifyArguments, context: ToolContext) -> Answer:
-    """Return whether this patient may go on with this medication."""
+def run(arguments: PrescriptionVerifyArguments, context: ToolContext) -> Answer:
+    """Return whether this patient has a valid prescription for this medication, and the next step."""
     access = access_of(TOOL.name, context)
     if context.channel == "chat":
-        patient = chat_patient(TOOL, context, asked.patient_id)
+        patient = chat_patient(TOOL, context, arguments.patient_id)
     else:
-        patient = patient_get(asked.patient_id.strip(), access=access)
-    medication = catalog.medication_get(asked.med_id)
-    found = eligibility.prescription_verify(patient, medication, asked.intent, access=access)
+        patient = patient_get(arguments.patient_id.strip(), access=access)
+    medication = catalog.medication_get(arguments.med_id)
+    found = eligibility.prescription_verify(patient, medication, arguments.intent, access=access)
     success = PrescriptionVerifySuccess(
         rx_required=found.rx_required,
         has_valid_rx=found.has_valid_rx,
@@ -84,30 +84,30 @@ def run(asked: PrescriptionVerifyArguments, context: ToolContext) -> Answer:
         expires_at=found.expires_at.isoformat() if found.expires_at else None,
         refills_remaining=found.refills_remaining,
         next_step=found.next_step,
-        notes=_notes(found, asked),
+        notes=_notes(found, arguments),
     )
     return Answer(
         success, {"medication": medication_facts(medication), "prescription": _facts(found.prescription)}
     )
 
 
-def refuse(error: PharmacyError, asked: PrescriptionVerifyArguments, context: ToolContext) -> Refusal:
+def refuse(error: PharmacyError, arguments: PrescriptionVerifyArguments, context: ToolContext) -> Refusal:
     """Say which of the two was not found."""
     if isinstance(error, PatientNotFound):
-        return Refusal(say("patient_not_found", asked.language))
-    return Refusal(say("med_not_found", asked.language, query=asked.med_id))
+        return Refusal(say("patient_not_found", arguments.language))
+    return Refusal(say("med_not_found", arguments.language, query=arguments.med_id))
 
 
-def _notes(found: eligibility.Verification, asked: PrescriptionVerifyArguments) -> str | None:
+def _notes(found: eligibility.Verification, arguments: PrescriptionVerifyArguments) -> str | None:
     if not found.rx_required:
-        return say("otc", asked.language)
+        return say("otc", arguments.language)
     if found.prescription is None:
-        return say("rx_none", asked.language)
+        return say("rx_none", arguments.language)
     if not eligibility.status_is_known(found.prescription):
-        return say("rx_unknown", asked.language)
+        return say("rx_unknown", arguments.language)
     if found.next_step == "cannot_proceed":
         key = "no_refills" if found.rx_status == "active" else found.rx_status
-        return say(f"rx_{key}", asked.language)
+        return say(f"rx_{key}", arguments.language)
     return None
 
 

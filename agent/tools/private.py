@@ -1,4 +1,4 @@
-"""Whose data a call may see: in the chat that of the verified patient, whatever the model put into the call."""
+"""Decide whose data a call may read: in the chat only the verified patient's, whatever the model put into the call."""
 
 import logging
 
@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 
 def access_of(tool_name: str, context: ToolContext) -> Access:
-    """Return who reads through this tool, for the audit log."""
+    """Return what the audit log records of a reading through this tool."""
     return Access(who=context.actor, where=f"tool:{tool_name}", why=_why(context))
 
 

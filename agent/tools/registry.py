@@ -1,4 +1,6 @@
-"""The one door to the tools: check the arguments, check who asks, run, word the outcome, measure.
+"""Call a tool: check the arguments and the caller, run it, word the outcome and measure the time.
+
+Every caller goes through `call_tool`: the loop with any model, and HTTP.
 
 To add a tool: write its file beside this one, add a row to `TOOLS`, run `manage.py write_contracts`, add its cases to
 `tests/contracts`.
@@ -62,7 +64,7 @@ _BY_NAME: Final[Mapping[str, Tool]] = {tool.name: tool for tool in TOOLS}
 
 
 def tool_get(name: str) -> Tool:
-    """Return the tool of this name, or UnknownTool."""
+    """Return the tool of this name, or raise UnknownTool."""
     try:
         return _BY_NAME[name]
     except KeyError:
@@ -72,8 +74,8 @@ def tool_get(name: str) -> Tool:
 def call_tool(name: str, arguments: object, context: ToolContext) -> ToolOutcome:
     """Run one tool for this caller and return the contract's output with its evidence.
 
-    UnknownTool, InvalidArguments (nothing was read) and NotAuthorised (HTTP without the scope) are raised; everything
-    else, also a broken database, is an outcome: a failure is never a success by accident.
+    Raises UnknownTool, InvalidArguments (before anything is read) and NotAuthorised (HTTP without the scope). Every other
+    error, also a broken database, is returned as a failure.
     """
     started = time.perf_counter()
     tool = tool_get(name)
@@ -81,13 +83,13 @@ def call_tool(name: str, arguments: object, context: ToolContext) -> ToolOutcome
         denied_record(tool, context, why="scope")
         raise NotAuthorised
     try:
-        asked = arguments_parse(tool, arguments)
+        parsed = arguments_parse(tool, arguments)
     except InvalidArguments:
         if tool.private and context.channel == "chat":
             # A model that tries ids no schema allows is as worth knowing as one that tries allowed ones.
             denied_record(tool, context, why="arguments")
         raise
-    ok, code, result, evidence = _outcome(tool, asked, context)
+    ok, code, result, evidence = _outcome(tool, parsed, context)
     return ToolOutcome(
         name=name,
         ok=ok,
@@ -95,12 +97,12 @@ def call_tool(name: str, arguments: object, context: ToolContext) -> ToolOutcome
         code=code,
         evidence=capped(evidence),
         duration_ms=round((time.perf_counter() - started) * 1000),
-        arguments_redacted=redact(asked.model_dump(exclude_unset=True)),
+        arguments_redacted=redact(parsed.model_dump(exclude_unset=True)),
     )
 
 
 def arguments_parse(tool: Tool, arguments: object) -> Arguments:
-    """Return the arguments as this tool's model, or InvalidArguments naming each field that breaks the schema."""
+    """Return the arguments as this tool's model, or raise InvalidArguments with each field that breaks the schema."""
     if not isinstance(arguments, Mapping):
         raise InvalidArguments([{"field": "", "message": "Input should be an object"}])
     try:
@@ -120,7 +122,7 @@ def field_errors(error: ValidationError) -> list[dict[str, str]]:
 
 
 def toolcall_row(outcome: ToolOutcome, context: ToolContext) -> ToolCall:
-    """Return the unsaved row that records this call; whoever called saves it, in the transaction of its own work."""
+    """Return the unsaved row that records this call; the caller saves it in its own transaction."""
     return ToolCall(
         run_id=context.run_id,
         api_key=context.api_key,
@@ -135,11 +137,11 @@ def toolcall_row(outcome: ToolOutcome, context: ToolContext) -> ToolCall:
 
 
 def _outcome(
-    tool: Tool, asked: Arguments, context: ToolContext
+    tool: Tool, parsed: Arguments, context: ToolContext
 ) -> tuple[bool, str | None, dict[str, Any], Evidence]:
     try:
         with savepoint():
-            answered = _run(tool, asked, context)
+            answered = _run(tool, parsed, context)
         if isinstance(answered, Answer):
             return True, None, success(answered.result), answered.evidence
         code, refusal = answered
@@ -148,16 +150,16 @@ def _outcome(
         # The exception's text may hold what was asked, so only its type and the lines it passed are logged.
         logger.error("tool %s failed: %s at %s", tool.name, type(error).__name__, trace_of(error))
         code = ENVELOPES[tool.family].unexpected
-        message = say("unexpected", getattr(asked, "language", "en") if tool.family == "S1" else "en")
+        message = say("unexpected", getattr(parsed, "language", "en") if tool.family == "S1" else "en")
         return False, code, failure(tool, code, Refusal(message if tool.family != "S2" else "")), {}
 
 
-def _run(tool: Tool, asked: Arguments, context: ToolContext) -> Answer | tuple[str, Refusal]:
+def _run(tool: Tool, parsed: Arguments, context: ToolContext) -> Answer | tuple[str, Refusal]:
     try:
-        return tool.run(asked, context)
+        return tool.run(parsed, context)
     except PharmacyError as error:
         code = code_of(tool, error)
         if code is None:
             raise
         # Here and not outside: the refusal's own audit rows must outlive it.
-        return code, tool.refuse(error, asked, context)
+        return code, tool.refuse(error, parsed, context)

@@ -1,4 +1,4 @@
-"""JSON schemas drawn from the tools' models: for a model's API, for the committed snapshot, for the documentation."""
+"""Derive JSON schemas from the tools' models: for a model's API, the committed snapshot and the documentation."""
 
 from functools import cache
 from typing import Any, Final
@@ -43,7 +43,7 @@ def parameters_strict(tool: Tool) -> dict[str, Any]:
 
 
 def contract_schemas() -> dict[str, Any]:
-    """Return every tool's schemas as the models give them; the committed snapshot."""
+    """Return every tool's schemas as its models define them, for the committed snapshot."""
     return {
         tool.name: {
             "arguments": tool.arguments.model_json_schema(),

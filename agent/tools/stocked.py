@@ -1,4 +1,4 @@
-"""S1's medication with its total stock, as three places of two tools show it."""
+"""Build S1's medication with its total stock, which two tools return."""
 
 from agent.tools.base import Result
 from agent.tools.facts import ingredient_names

@@ -7,21 +7,18 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q
-from django.utils import timezone
 
 from agent.conversation import confirmations
-from agent.conversation.handoff import handoff_announce
-from agent.conversation.runs import run_still_ours
+from agent.conversation.handoff import run_hand_over
+from agent.conversation.identity import identity_begin, identity_end
 from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
 from agent.inference.base import Step
-from agent.models import Conversation, Run
-from agent.turn.context import verified_patient
+from agent.models import Run
 from agent.turn.steps import ActionResult
-from prescriptions import handoffs, identity
+from prescriptions import identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
-from prescriptions.models import Handoff, Patient
+from prescriptions.models import Handoff
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
 
@@ -41,9 +38,7 @@ def identity_code(run: Run, step: Step, address: str) -> ActionResult:
             )
         except PatientNotFound:
             return ActionResult(step, result={"verified": False, "found": False})
-        now = timezone.now()
-        proof = {"patient": patient, "verified_at": now, "active_at": now}
-        Conversation.objects.filter(pk=conversation.pk).update(**proof)
+        identity_begin(conversation.pk, patient)
         return ActionResult(step, result={"verified": True}, identity_changed=True)
     try:
         started = identity.challenge_start(
@@ -61,26 +56,28 @@ def identity_code(run: Run, step: Step, address: str) -> ActionResult:
 
 def identity_forget(run: Run, step: Step, address: str) -> ActionResult:
     """End the proof of who asks: the next patient question needs a new code."""
-    Conversation.objects.filter(pk=run.conversation_id).update(patient=None, verified_at=None)
+    identity_end(run.conversation_id)
     return ActionResult(step, identity_changed=True)
 
 
 def handoff_open(run: Run, step: Step, address: str) -> ActionResult:
     """Bring in a person: open a hand-off, or return the one that this conversation has open already."""
     reason = str(step.arguments.get("reason", "customer_asked"))
-    patient = verified_patient(run.conversation)
-    with transaction.atomic():
-        if not run_still_ours(run):
-            # Cancelled meanwhile: nobody reads this.
-            return ActionResult(step, result={"number": "", "again": True, "reason": reason})
-        is_open = Handoff.objects.filter(conversation_id=run.conversation_id, state=Handoff.State.OPEN)
-        theirs = is_open.filter(Q(patient=None) | Q(patient=patient))
-        earlier = theirs.exclude(run_key=str(run.pk)).order_by("-pk").first()
-        if earlier:
-            again = {"number": earlier.number, "again": True, "reason": earlier.reason}
-            return ActionResult(step, result=again)
-        known = reason if reason in Handoff.Reason.values else "customer_asked"
-        return _handed_over(run, step, reason=known, run_key=str(run.pk), patient=patient)
+    patient = run.conversation.proven_patient
+    handoff = run_hand_over(
+        run,
+        reason=reason if reason in Handoff.Reason.values else "customer_asked",
+        run_key=str(run.pk),
+        earlier=Handoff.objects.filter(
+            Q(patient=None) | Q(patient=patient), conversation_id=run.conversation_id
+        ),
+        patient=patient,
+    )
+    if handoff is None:
+        # Cancelled meanwhile: nobody reads this.
+        return ActionResult(step, result={"number": "", "again": True, "reason": reason})
+    row = handoff.row
+    return ActionResult(step, result={"number": row.number, "again": handoff.again, "reason": row.reason})
 
 
 def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
@@ -88,45 +85,32 @@ def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
     prescription_id = step.arguments.get("prescription_id")
     if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
         return ActionResult(step)
-    asked = confirmations.refill_ask(run, prescription_id)
-    return ActionResult(step, result=asked, events=[("confirm.requested", asked)] if asked else ())
+    request = confirmations.refill_ask(run, prescription_id)
+    if request is None:
+        return ActionResult(step)
+    return ActionResult(step, result=request, events=[("confirm.requested", request)])
 
 
 def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:
     """Pass a refill to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
     confirmed = confirmations.confirmed(run)
-    patient = verified_patient(run.conversation)
+    patient = run.conversation.proven_patient
     if confirmed is None or patient is None or patient.pk != confirmed.payload["patient"]:
         return ActionResult(step)
-    run_key = f"confirm:{confirmed.pk}"
-    summary = f"Rx {confirmed.payload['prescription']}"  # read by staff in either language
-    with transaction.atomic():
-        if not run_still_ours(run):
-            return ActionResult(step)
-        same = Handoff.objects.filter(patient=patient, summary=summary, state=Handoff.State.OPEN)
-        earlier = same.exclude(run_key=run_key).first()
-        if earlier:
-            return ActionResult(step, result={"number": earlier.number, "again": True})
-        return _handed_over(run, step, reason="refill", run_key=run_key, patient=patient, summary=summary)
-
-
-def _handed_over(
-    run: Run, step: Step, *, reason: str, run_key: str, patient: Patient | None, summary: str = ""
-) -> ActionResult:
-    """Open a hand-off and log its event, once per `run_key`. Call it in the transaction that holds the run."""
-    # A run that was taken up again finds the hand-off of its first attempt.
-    is_known = Handoff.objects.filter(run_key=run_key).exists()
-    opened = handoffs.handoff_open(
-        conversation_id=run.conversation_id,
-        reason=reason,
-        run_key=run_key,
-        language=run.conversation.language,
+    # Read by staff in either language.
+    summary = f"Rx {confirmed.payload['prescription']}"
+    handoff = run_hand_over(
+        run,
+        reason="refill",
+        run_key=f"confirm:{confirmed.pk}",
+        earlier=Handoff.objects.filter(patient=patient, summary=summary),
         patient=patient,
         summary=summary,
     )
-    if not is_known:
-        handoff_announce(run.conversation, opened, run)
-    return ActionResult(step, result={"number": opened.number, "again": False, "reason": opened.reason})
+    if handoff is None:
+        return ActionResult(step)
+    result = {"number": handoff.row.number, "again": handoff.again}
+    return ActionResult(step, result=result if handoff.again else {**result, "reason": handoff.row.reason})
 
 
 def store_info(run: Run, step: Step, address: str) -> ActionResult:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -11,7 +10,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from agent.conversation import events
-from agent.conversation.runs import run_done
+from agent.conversation.records import ConversationChanges, MessagePayload
+from agent.conversation.runs import Claim, run_done
 from agent.inference.base import Reply, Session, StepResult, Turn, Usage
 from agent.models import Conversation, Run, ToolCall
 from agent.safety.grounding import numbers_of
@@ -19,7 +19,6 @@ from agent.state import ConversationState
 from agent.tools.base import ToolContext
 from agent.tools.registry import tool_get, toolcall_row
 from agent.turn.steps import ActionResult, ToolRun
-from pharmacy_site.lib.rows import rows_insert
 from pharmacy_site.lib.text import Language, as_language, language_of
 from prescriptions.models import Handoff, Patient
 
@@ -70,14 +69,12 @@ class TurnContext:
         )
 
 
-def turn_begin(run: Run) -> TurnContext:
+def turn_begin(claim: Claim) -> TurnContext:
     """Return a claimed run as it is to be answered."""
-    conversation, background = run.conversation, run.background
-    patient = verified_patient(conversation)
-    text, owner = "", None
-    if run.kind == Run.Kind.MESSAGE:
-        payload, owner = background.messages.last(run.input_seq)
-        text = payload["text"]
+    run, conversation, question = claim.run, claim.conversation, claim.question
+    patient = conversation.proven_patient
+    text = question.payload["text"] if question else ""
+    owner = question.patient_id if question else None
     kept = as_language(conversation.language)
     turn = Turn(
         text=text,
@@ -85,12 +82,12 @@ def turn_begin(run: Run) -> TurnContext:
         state=_state_for(patient, conversation.state),
         now=timezone.localtime(),
         conversation_language=kept,
-        earlier=partial(background.messages.before, run.input_seq, patient.pk if patient else None),
+        earlier=partial(claim.earlier, patient.pk if patient else None),
         asked_by_another=owner is not None and owner != (patient.pk if patient else None),
-        tokens_spent=background.tokens_spent,
+        tokens_spent=claim.tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
         identity_elsewhere=conversation.identity_elsewhere,
-        challenge_open=settings.CHAT_IDENTITY == "otp" and background.challenge is not None,
+        challenge_open=claim.challenge_open,
         code=run.input.get("code", {}),
         location=conversation.location,
         resumed=run.kind == Run.Kind.RESUME,
@@ -130,15 +127,10 @@ def _state_to_store(context: TurnContext, state: ConversationState, *, personal:
     return {**state, "patient": context.patient.pk, "personal": personal}
 
 
-def verified_patient(conversation: Conversation) -> Patient | None:
-    """Return who was verified in this conversation, while the proof holds; nobody on a site that is not ours."""
-    return conversation.patient if conversation.is_proven and not conversation.identity_elsewhere else None
-
-
 def refresh_identity(context: TurnContext) -> None:
     """Read who is identified now: an action of this turn proved it, or ended the proof."""
     context.conversation = context.run.conversation = events.conversation_get(context.conversation.pk)
-    context.patient = verified_patient(context.conversation)
+    context.patient = context.conversation.proven_patient
     turn = context.turn
     if context.began_as and context.patient != context.began_as:
         turn = replace(turn, state=_impersonal(turn.state), earlier=tuple)
@@ -189,7 +181,7 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
     """
     calls, payload = list(_calls(context)), _payload(context, reply)
     state = _state_to_store(context, reply.state, personal=bool(payload.get("personal")))
-    talk = {"state": state, "language": reply.language}
+    changes: ConversationChanges = {"state": state, "language": reply.language}
     owner = context.patient or context.began_as  # the answer that ends a proof is still to the patient
     with transaction.atomic():
         # An event's number locks the conversation's row. That comes first, as everywhere: the other order deadlocks.
@@ -198,7 +190,7 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
                 events.event_append(
                     conversation_id=context.conversation.pk,
                     type=type,
-                    payload=dict(requested),
+                    payload=requested,
                     run=context.run,
                     patient=owner,
                 )
@@ -208,18 +200,18 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
             payload=payload,
             run=context.run,
             patient=owner,
-            talk=talk,
+            changes=changes,
         )
-        rows_insert(calls)
+        ToolCall.objects.bulk_create(calls)
         if not run_done(context.run, written["seq"], _worded_by(context, model), context.usage):
             transaction.set_rollback(True)
             return False
     return True
 
 
-def _payload(context: TurnContext, reply: Reply) -> dict[str, Any]:
+def _payload(context: TurnContext, reply: Reply) -> MessagePayload:
     """Return the answer as its event stores it."""
-    payload: dict[str, Any] = {
+    payload: MessagePayload = {
         "role": "assistant",
         "run_id": str(context.run.pk),
         "text": reply.text,
@@ -239,7 +231,7 @@ def _payload(context: TurnContext, reply: Reply) -> dict[str, Any]:
         ],
     }
     if confirm := context.run.input.get("confirm"):
-        payload |= {"confirm_id": confirm["id"], "decision": confirm["decision"]}
+        payload["confirm_id"], payload["decision"] = confirm["id"], confirm["decision"]
     if _is_personal(context):
         payload["personal"] = True
     if reply.phones:

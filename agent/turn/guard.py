@@ -16,7 +16,7 @@ from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
-from agent.llm.offline.recognise import cue_lexicon
+from agent.llm.offline.reading.known_words import cue_lexicon
 from agent.llm.offline.session import OfflineModel
 from agent.models import Run
 from agent.safety import emergency, policy

@@ -6,9 +6,9 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 
 from agent.answers.render import tool_label
+from agent.conversation.runs import Claim
 from agent.conversation.spending import run_spent
 from agent.inference.base import Model, Reply, Step, StepResult
-from agent.models import Run
 from agent.threads import run_db
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
@@ -30,14 +30,14 @@ def model_chosen() -> Model:
     return model
 
 
-async def answer(run: Run, progress: ProgressSink) -> None:
+async def answer(claim: Claim, progress: ProgressSink) -> None:
     """Answer one claimed run: its events are in the log when this returns."""
     with remembering():
-        await _answer(run, progress)
+        await _answer(claim, progress)
 
 
-async def _answer(run: Run, progress: ProgressSink) -> None:
-    context = turn_begin(run)
+async def _answer(claim: Claim, progress: ProgressSink) -> None:
+    context = turn_begin(claim)
     model = model_chosen()
     check = OutputCheck(context, run_db(numbers_before))
     speaker = Speaker(progress, check)
@@ -48,7 +48,7 @@ async def _answer(run: Run, progress: ProgressSink) -> None:
         speaker.finish(reply)
         is_committed = await run_db(turn_commit)(context, reply, model.name)
     except BaseException:
-        await run_db(run_spent)(run, context.usage)  # also of a run that was cancelled
+        await run_db(run_spent)(claim.run, context.usage)  # also of a run that was cancelled
         raise
     if is_committed:
         progress.answered()

@@ -102,100 +102,97 @@ class Client:
             return list(json.loads(await socket.recv())["events"])
 
 
-def machine(site: Any) -> type[RuleBasedStateMachine]:
-    class Actions(RuleBasedStateMachine):
-        """What a page and its network can do."""
+class Actions(RuleBasedStateMachine):
+    """What a page and its network can do."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.runner = asyncio.Runner()
-            self.client = Client(site)
+    site: Any
 
-        def wait(self, work: Any) -> Any:
-            return self.runner.run(work)
+    def __init__(self) -> None:
+        super().__init__()
+        self.runner = asyncio.Runner()
+        self.client = Client(self.site)
 
-        @initialize()
-        def begin(self) -> None:
-            self.wait(self.client.open())
+    def wait(self, work: Any) -> Any:
+        return self.runner.run(work)
 
-        def is_open(self) -> bool:
-            return self.client.socket is not None
+    @initialize()
+    def begin(self) -> None:
+        self.wait(self.client.open())
 
-        @precondition(is_open)
-        @rule(text=st.sampled_from(TEXTS))
-        def send(self, text: str) -> None:
-            key = str(uuid.uuid4())
-            self.client.sent[key] = text
-            self.wait(self.client.send({"type": "message.send", "client_msg_id": key, "text": text}))
+    def is_open(self) -> bool:
+        return self.client.socket is not None
 
-        @precondition(lambda self: self.is_open() and self.client.sent)
-        @rule(data=st.data())
-        def send_again(self, data: st.DataObject) -> None:
-            key = data.draw(st.sampled_from(sorted(self.client.sent.values())))
-            key = next(one for one, text in self.client.sent.items() if text == key)
-            frame = {"type": "message.send", "client_msg_id": key, "text": self.client.sent[key]}
-            self.wait(self.client.send(frame))
+    @precondition(is_open)
+    @rule(text=st.sampled_from(TEXTS))
+    def send(self, text: str) -> None:
+        key = str(uuid.uuid4())
+        self.client.sent[key] = text
+        self.wait(self.client.send({"type": "message.send", "client_msg_id": key, "text": text}))
 
-        @precondition(is_open)
-        @rule(frames=st.integers(1, 6))
-        def listen(self, frames: int) -> None:
-            async def some() -> None:
-                for _ in range(frames):
-                    try:
-                        await self.client.take(seconds=0.05)
-                    except TimeoutError:
-                        return
+    @precondition(lambda self: self.is_open() and self.client.sent)
+    @rule(data=st.data())
+    def send_again(self, data: st.DataObject) -> None:
+        key = data.draw(st.sampled_from(sorted(self.client.sent.values())))
+        key = next(one for one, text in self.client.sent.items() if text == key)
+        frame = {"type": "message.send", "client_msg_id": key, "text": self.client.sent[key]}
+        self.wait(self.client.send(frame))
 
-            self.wait(some())
+    @precondition(is_open)
+    @rule(frames=st.integers(1, 6))
+    def listen(self, frames: int) -> None:
+        async def some() -> None:
+            for _ in range(frames):
+                try:
+                    await self.client.take(seconds=0.05)
+                except TimeoutError:
+                    return
 
-        @precondition(is_open)
-        @rule()
-        def cancel(self) -> None:
-            self.wait(self.client.send({"type": "run.cancel"}))
+        self.wait(some())
 
-        @precondition(is_open)
-        @rule()
-        def drop(self) -> None:
-            self.wait(self.client.drop())
+    @precondition(is_open)
+    @rule()
+    def cancel(self) -> None:
+        self.wait(self.client.send({"type": "run.cancel"}))
 
-        @precondition(lambda self: not self.is_open())
-        @rule()
-        def come_back(self) -> None:
-            self.wait(self.client.open())
+    @precondition(is_open)
+    @rule()
+    def drop(self) -> None:
+        self.wait(self.client.drop())
 
-        def teardown(self) -> None:
-            async def end() -> None:
-                client = self.client
-                if client.socket is None:
-                    await client.open()
-                for key, text in client.sent.items():  # what a page does with messages that it has no word of
-                    if key not in client.accepted:
-                        await client.send({"type": "message.send", "client_msg_id": key, "text": text})
-                await asyncio.wait_for(client.settle(), 30)
-                assert client.socket
-                await client.socket.close()
-                log = await client.replay()
-                assert log == client.events
-                said = [event["client_msg_id"] for event in log if event.get("role") == "user"]
-                assert sorted(said) == sorted(client.sent)
-                numbers = {
-                    event["client_msg_id"]: event["seq"] for event in log if event.get("role") == "user"
-                }
-                assert numbers == client.accepted
+    @precondition(lambda self: not self.is_open())
+    @rule()
+    def come_back(self) -> None:
+        self.wait(self.client.open())
 
-            try:
-                if self.client.secret:
-                    self.wait(end())
-            finally:
-                self.runner.close()
+    def teardown(self) -> None:
+        async def end() -> None:
+            client = self.client
+            if client.socket is None:
+                await client.open()
+            for key, text in client.sent.items():  # what a page does with messages that it has no word of
+                if key not in client.accepted:
+                    await client.send({"type": "message.send", "client_msg_id": key, "text": text})
+            await asyncio.wait_for(client.settle(), 30)
+            assert client.socket
+            await client.socket.close()
+            log = await client.replay()
+            assert log == client.events
+            said = [event["client_msg_id"] for event in log if event.get("role") == "user"]
+            assert sorted(said) == sorted(client.sent)
+            numbers = {event["client_msg_id"]: event["seq"] for event in log if event.get("role") == "user"}
+            assert numbers == client.accepted
 
-    return Actions
+        try:
+            if self.client.secret:
+                self.wait(end())
+        finally:
+            self.runner.close()
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that were dropped on purpose
 def test_what_a_client_has_seen_is_the_log_whatever_it_does(chat_server: Any) -> None:
     run_state_machine_as_test(
-        machine(chat_server),
+        type("ActionsHere", (Actions,), {"site": chat_server}),
         settings=settings(
             max_examples=8, stateful_step_count=14, deadline=None, suppress_health_check=list(HealthCheck)
         ),

@@ -113,8 +113,9 @@ def test_a_cancelled_run_has_no_effect_any_more(demo_committed: None) -> None:
         conversation_id=conversation.pk, key=conversation.secret_hash, confirm_id=asked["confirm_id"],
         decision="yes", address=HERE,
     )  # fmt: skip
-    run = runs.run_claim(conversation.pk)
-    assert run
+    claim = runs.run_claim(conversation.pk)
+    assert claim
+    run = claim.run
     run.conversation = Conversation.objects.select_related("patient", "site").get(pk=conversation.pk)
     assert accept.run_cancel(conversation_id=conversation.pk)  # the customer is told: cancelled
     action_run(run, Step("refill.pass_on"), HERE)  # its thread goes on all the same
@@ -132,8 +133,9 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
     yes = {"conversation_id": conversation.pk, "key": conversation.secret_hash, "confirm_id": asked["confirm_id"],
            "decision": "yes", "address": HERE}  # fmt: skip
     confirmations.confirmation_answer(**yes)
-    run = runs.run_claim(conversation.pk)
-    assert run
+    claim = runs.run_claim(conversation.pk)
+    assert claim
+    run = claim.run
     runs.run_fail(run, "internal")
     assert events.events_after(conversation.secret_hash, 0)[-1]["retryable"]
     confirmations.confirmation_answer(**yes)
@@ -144,8 +146,9 @@ def test_a_yes_whose_run_failed_can_be_given_again(demo_committed: None) -> None
 def test_who_ends_a_run_locks_its_conversation_first(monkeypatch: Any) -> None:
     conversation = begun()
     accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
-    run = runs.run_claim(conversation.pk)
-    assert run
+    claim = runs.run_claim(conversation.pk)
+    assert claim
+    run = claim.run
     locked: list[str] = []
     real_lock = events.conversation_locked
     monkeypatch.setattr(
@@ -256,14 +259,14 @@ async def test_a_bell_that_was_lost_for_a_moment_leaves_nobody_in_basic_mode(mon
         sockets=lambda: [SimpleNamespace(key=key) for key in keys], ring=lambda key: None, disconnected=False
     )
     house._mode_lock = asyncio.Lock()
-    real = modes.settle
+    real = modes.set_degraded
 
     def slowly(pk: Any, *, degraded: bool) -> str:
         if degraded:
             time.sleep(0.01)
         return real(pk, degraded=degraded)
 
-    monkeypatch.setattr(modes, "settle", slowly)
+    monkeypatch.setattr(modes, "set_degraded", slowly)
     house.hub.disconnected = True
     house._on_change()
     first = house._publishing
@@ -372,15 +375,15 @@ async def test_a_hello_that_fails_half_way_tells_its_client_and_sends_it_away(mo
 async def test_a_cancelled_run_stops_working_and_the_next_is_answered(demo_committed: None) -> None:
     began, ended = asyncio.Event(), []
 
-    async def slow(run: Run, here: progress.RunProgress) -> None:
+    async def slow(claim: runs.Claim, here: progress.RunProgress) -> None:
         if not began.is_set():
             began.set()
             try:
                 await asyncio.sleep(60)
             finally:
                 ended.append("stopped")
-        ended.append(str(run.input_seq))
-        await run_db(runs.run_fail)(run, "internal")
+        ended.append(str(claim.run.input_seq))
+        await run_db(runs.run_fail)(claim.run, "internal")
 
     def send() -> None:
         accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
@@ -431,9 +434,10 @@ async def test_the_sweep_survives_a_full_table_of_files(monkeypatch: Any, settin
 
 
 async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed(monkeypatch: Any) -> None:
-    claimed = SimpleNamespace(
+    run = SimpleNamespace(
         pk=uuid4(), conversation_id=uuid4(), attempts=1, conversation=SimpleNamespace(secret_hash="k")
     )
+    claimed = SimpleNamespace(run=run, conversation=run.conversation)
 
     def run_db(function: Any) -> Any:
         async def call(*args: Any) -> Any:
@@ -449,7 +453,7 @@ async def test_a_drain_keeps_its_time_also_for_a_run_that_was_just_being_claimed
     monkeypatch.setattr(runs, "run_claim", lambda conversation_id: claimed)
     monkeypatch.setattr(runner, "run_db", run_db)
     ours = runner.Runner(SimpleNamespace(send=lambda *a: None, ring=lambda key: None), long)
-    ours.wake(claimed.conversation_id)
+    ours.wake(run.conversation_id)
     await asyncio.sleep(0.1)  # the claim is on its way
     started = time.monotonic()
     await asyncio.wait_for(ours.drain(1), 5)
@@ -479,6 +483,6 @@ def test_only_the_customer_keeps_a_proof_alive(demo_committed: None) -> None:
         verified_at=timezone.now() - timedelta(minutes=20),
         active_at=timezone.now() - timedelta(minutes=16),
     )
-    modes.settle(conversation.pk, degraded=True)  # Redis fails while the customer is away
+    modes.set_degraded(conversation.pk, degraded=True)  # Redis fails while the customer is away
     accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="hi", address=HERE)
     assert Conversation.objects.get(pk=conversation.pk).patient is None

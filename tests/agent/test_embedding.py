@@ -17,7 +17,6 @@ from agent.checks import plain_http_sites
 from agent.conversation import accept, embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
-from agent.turn.context import verified_patient
 from prescriptions.models import Challenge, Notification, Patient
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
@@ -402,6 +401,6 @@ def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Sett
 def test_a_proof_does_not_count_on_another_site(demo: None) -> None:
     conversation = framed()
     conversation.patient, conversation.verified_at = Patient.objects.first(), timezone.now()
-    assert verified_patient(conversation) is None
+    assert conversation.proven_patient is None
     conversation.site = None
-    assert verified_patient(conversation) is not None
+    assert conversation.proven_patient is not None

@@ -8,6 +8,9 @@ import pytest
 
 from agent.threads import run_db, run_urgent
 
+# The threads may have connections of earlier tests, which each call looks at.
+pytestmark = pytest.mark.django_db
+
 
 async def test_urgent_work_is_done_while_all_other_threads_are_busy() -> None:
     gate = threading.Event()

@@ -69,10 +69,10 @@ class Talk:
         conversation = events.conversation_get(self.conversation.pk)
         last = conversation.seq_head + 1
         Run.objects.create(conversation=conversation, kind=Run.Kind.RESUME, input_seq=last)
-        run = runs.run_claim(conversation.pk)
-        assert run is not None and run.input_seq == last
-        run.delete()
-        return context.turn_begin(run)
+        claim = runs.run_claim(conversation.pk)
+        assert claim is not None and claim.run.input_seq == last
+        claim.run.delete()
+        return context.turn_begin(claim)
 
 
 def heard_by_a_page_that_came_back(talk: Talk, ignored: Run) -> list[dict[str, Any]]:
@@ -272,11 +272,11 @@ def test_a_confirmation_shows_its_medicine_to_its_patient_only(talk: Talk) -> No
 
 def test_an_answer_that_is_finished_after_the_next_one_was_proven_is_still_the_first_ones(talk: Talk) -> None:
     talk.send("show me my prescriptions")
-    run = runs.run_claim(talk.conversation.pk)
-    assert run is not None
+    claim = runs.run_claim(talk.conversation.pk)
+    assert claim is not None
     talk.belongs_to(SARAH)
 
-    answer_claimed(run)
+    answer_claimed(claim)
     last = Event.objects.filter(conversation=talk.conversation).order_by("seq").last()
     assert last and "Metformin" in last.payload["text"]
     assert "Metformin" not in talk.told and "Metformin" not in talk.say("and the second one?")
@@ -285,19 +285,19 @@ def test_an_answer_that_is_finished_after_the_next_one_was_proven_is_still_the_f
 
 def test_what_is_being_answered_is_shown_to_who_asked_it(talk: Talk) -> None:
     talk.send("show me my prescriptions")
-    run = runs.run_claim(talk.conversation.pk)
-    assert run is not None
+    claim = runs.run_claim(talk.conversation.pk)
+    assert claim is not None
     for who, is_theirs in ((DAVID, True), (SARAH, False), (None, False)):
         talk.belongs_to(who)
         resumed = conversation_resume(events.conversation_get(talk.conversation.pk), 0)
-        assert resumed.run == run and resumed.run_is_shown is is_theirs
+        assert resumed.run == claim.run and resumed.run_is_shown is is_theirs
     # Its end is told to a page that came back, but not its words.
     talk.belongs_to(None)
-    answer_claimed(run)
+    answer_claimed(claim)
     [told_last] = [
-        frame for frame in heard_by_a_page_that_came_back(talk, run) if frame.get("role") == "assistant"
+        frame for frame in heard_by_a_page_that_came_back(talk, claim.run) if frame.get("role") == "assistant"
     ]
-    assert told_last["text"] == SENTENCES["veiled"][0] and told_last["run_id"] == str(run.pk)
+    assert told_last["text"] == SENTENCES["veiled"][0] and told_last["run_id"] == str(claim.run.pk)
     # An answer that ends a proof, or comes after its end, is still told where it was asked; not to the next person.
     key = talk.conversation.secret_hash
     assert "Metformin" in str(events.events_after(key, 0))

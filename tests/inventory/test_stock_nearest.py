@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from inventory import stock
 from inventory.models import Medication, StockLevel
 from inventory.stock import branches
-from stores.geo import Point, distance_km
+from stores.geo import Point, distance_km, km_between
 from stores.models import Store
 
 STORES = 5_000
@@ -64,13 +64,12 @@ def _brute(places: dict[int, Point], numbers: list[int], origin: Point) -> list[
 def rows_read(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     """One entry for each store that was looked at outside the database."""
     read: list[None] = []
-    real = stock._km
 
-    def counting(start: Point | None, lat: float | None, lng: float | None) -> float | None:
+    def counting(start: Point | None, end: Point | None) -> float | None:
         read.append(None)
-        return real(start, lat, lng)
+        return km_between(start, end)
 
-    monkeypatch.setattr(stock, "_km", counting)
+    monkeypatch.setattr(stock, "km_between", counting)
     return read
 
 

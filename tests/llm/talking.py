@@ -53,11 +53,12 @@ class Talk:
         accept.message_accept(
             conversation_id=self.conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
         )
-        run = runs.run_claim(self.conversation.pk)
-        assert run is not None
+        claim = runs.run_claim(self.conversation.pk)
+        assert claim is not None
+        run = claim.run
         listener = Listener()
         live = RunProgress(listener, run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
-        asyncio.run(loop.answer(run, live))
+        asyncio.run(loop.answer(claim, live))
         self.run, self.frames = Run.objects.get(pk=run.pk), listener.frames
         self.payload: dict[str, Any] = Event.objects.get(
             conversation=self.conversation, seq=self.run.answer_seq

@@ -85,7 +85,7 @@ def _logged(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 def _fresh() -> None:
     spending.day.forget()
-    spending._told.clear()
+    spending._warned_at.clear()
 
 
 def test_a_conversation_has_so_many_tokens(model: ScriptedModel, settings: Any, caplog: Any) -> None:
@@ -157,12 +157,13 @@ def test_a_cancelled_run_is_counted(model: ScriptedModel) -> None:
     accept.message_accept(
         conversation_id=key, client_msg_id=uuid4(), text="hello there, what is new?", address="192.0.2.1"
     )
-    run = runs.run_claim(key)
-    assert run is not None
+    claim = runs.run_claim(key)
+    assert claim is not None
+    run = claim.run
 
     async def stopped() -> None:
         live = RunProgress(Listener(), run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
-        task = asyncio.create_task(loop.answer(run, live))
+        task = asyncio.create_task(loop.answer(claim, live))
         await asyncio.to_thread(model.wait_for, 1)
         await asyncio.sleep(0.2)
         task.cancel()

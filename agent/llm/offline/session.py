@@ -7,10 +7,10 @@ from agent.answers.layout import paragraphs
 from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
-from agent.llm.offline import facts, listing, patients, supply, talk
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, SURE, Frame
-from agent.llm.offline.names import choose
-from agent.llm.offline.plan import Plan
+from agent.llm.offline.plans import branch_stock, facts, listing, patients, stock, talk
+from agent.llm.offline.plans.names import choose
+from agent.llm.offline.plans.plan import Plan
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood, understand
 from agent.threads import run_db
@@ -29,12 +29,12 @@ PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
     "insurance": facts.insurance,
     "same": facts.same,
     "interaction": facts.interaction,
-    "stock": supply.stock,
-    "stock_place": supply.stock_place,
+    "stock": stock.stock,
+    "stock_place": branch_stock.stock_place,
     "list": listing.category,
     "list_at": listing.category_at,
     "equivalent": facts.each(listing.equivalents),
-    "restock": facts.each(supply.restock),
+    "restock": facts.each(stock.restock),
     "hours": talk.branch,
     "branch": talk.branch,
     "person": talk.person,

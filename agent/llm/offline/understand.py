@@ -10,9 +10,10 @@ from agent.answers.parts import AnswerPart
 from agent.answers.refusals import not_understood, refusal
 from agent.answers.renderer import Renderer
 from agent.inference.base import Turn
-from agent.llm.offline.decide import decide
 from agent.llm.offline.frames import LOST, PLAIN_FACTS, SURE, Frame
-from agent.llm.offline.recognise import Message, recognise
+from agent.llm.offline.reading.decide import decide
+from agent.llm.offline.reading.message import Message
+from agent.llm.offline.reading.recognise import recognise
 from agent.safety import policy
 from pharmacy_site.lib.text import Language, language_of
 

@@ -1,6 +1,6 @@
-"""Concept lexicons: which ideas a message mentions and where, read from a YAML file beside this module.
+"""Find which concepts of a YAML lexicon a message mentions, and where.
 
-A concept is a list of phrases. In a phrase a word stands for itself (with Hebrew or Arabic prefix letters, and one
+A concept is a list of phrases. In a phrase a word matches itself (with Hebrew or Arabic prefix letters, and one
 typo where the lexicon allows it), `word*` for every word that starts so, `=word` for exactly that word, `a_b` for two words
 in a row, `<name>` for another concept, `a|b` for either, `..` for up to three other words and `...` for up to seven.
 `#` is any number.
@@ -47,18 +47,17 @@ class _Phrase:
 
 @dataclass(frozen=True)
 class _Concept:
-    """The phrases of a concept by the words of their rarest place: where none of these was heard, no phrase is there."""
+    """The phrases of a concept, indexed by the words of their rarest place: without one of these no phrase can match."""
 
     phrases: tuple[_Phrase, ...]
-    signs: frozenset[str]
-    of_sign: Mapping[str, tuple[int, ...]]
-    others: tuple[
-        tuple[frozenset[str], ...], ...
-    ]  # of each phrase, the words with which its other places begin
+    index_words: frozenset[str]
+    phrases_of_word: Mapping[str, tuple[int, ...]]
+    # For each phrase, the words with which its other places may begin.
+    others: tuple[tuple[frozenset[str], ...], ...]
 
 
 def _word(text: str) -> str:
-    """Return a lexicon word in the folded form of messages, with its marks kept."""
+    """Return a lexicon word in the folded form of messages, with its marks."""
     if text == "#":
         return text
     folded = fold(text)
@@ -108,14 +107,14 @@ def _elements(phrases: Iterable[_Phrase]) -> Iterator[_Element]:
 def _concept(
     phrases: Sequence[_Phrase], places: Sequence[Sequence[frozenset[str]]], common: Mapping[str, int]
 ) -> _Concept:
-    of_sign: dict[str, list[int]] = defaultdict(list)
+    phrases_of_word: dict[str, list[int]] = defaultdict(list)
     others = []
     for number, of_phrase in enumerate(places):
         rarest = min(of_phrase, key=lambda words: sum(common[word] for word in words))
         others.append(tuple(words for words in of_phrase if words is not rarest))
         for word in rarest:
-            of_sign[word].append(number)
-    numbers = {sign: tuple(found) for sign, found in of_sign.items()}
+            phrases_of_word[word].append(number)
+    numbers = {word: tuple(found) for word, found in phrases_of_word.items()}
     return _Concept(tuple(phrases), frozenset(numbers), numbers, tuple(others))
 
 
@@ -128,28 +127,29 @@ class Sentence:
     _concepts: Mapping[str, _Concept]
     _places: Mapping[str, set[int]]
     _known: dict[str, frozenset[Span]] = field(default_factory=dict)
-    _heard: frozenset[str] = field(init=False)
+    _present: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self._heard = frozenset(self._places)  # of two sets the smaller one is gone through
+        # As a set: an intersection then iterates over the smaller of two sets.
+        self._present = frozenset(self._places)
 
     def spans(self, concept: str) -> frozenset[Span]:
-        """Return where the concept occurs; an unknown concept is a KeyError, so that a misspelt name is found."""
+        """Return where the concept occurs. Raises KeyError for an unknown concept, so that a misspelt name is noticed."""
         known = self._known.get(concept)
         if known is None:
-            known = self._known[concept] = _NOWHERE  # a concept that refers to itself finds nothing
-            one, unheard = self._concepts[concept], self._heard.isdisjoint
-            if signs := self._heard & one.signs:
+            known = self._known[concept] = _NOWHERE  # ends the search in a concept that refers to itself
+            one, absent = self._concepts[concept], self._present.isdisjoint
+            if words := self._present & one.index_words:
                 found: set[Span] = set()
-                for place in {place for sign in signs for place in one.of_sign[sign]}:
-                    if not any(map(unheard, one.others[place])):
+                for place in {place for word in words for place in one.phrases_of_word[word]}:
+                    if not any(map(absent, one.others[place])):
                         found |= self._phrase_spans(one.phrases[place])
                 if found:
                     known = self._known[concept] = frozenset(found)
         return known
 
     def _phrase_spans(self, phrase: _Phrase) -> set[Span]:
-        if any(map(self._heard.isdisjoint, phrase.needed)):
+        if any(map(self._present.isdisjoint, phrase.needed)):
             return set()
         current = self._element_spans(phrase.elements[0])
         for element in phrase.elements[1:]:
@@ -160,8 +160,8 @@ class Sentence:
         return current
 
     def _element_spans(self, element: _Element) -> set[Span]:
-        heard = self._heard & element.words
-        found = {(place, place + 1) for word in heard for place in self._places[word]}
+        present = self._present & element.words
+        found = {(place, place + 1) for word in present for place in self._places[word]}
         for concept in element.concepts:
             found |= self.spans(concept)
         for run in element.runs:
@@ -174,7 +174,7 @@ class Sentence:
 
 
 class Lexicon:
-    """The concepts of one YAML file, ready to be looked for in messages."""
+    """The concepts of one YAML file, prepared for finding them in messages."""
 
     def __init__(self, concepts: Mapping[str, Iterable[str]], *, typo_from: int = 0) -> None:
         self._phrases = {
@@ -184,7 +184,7 @@ class Lexicon:
         for name in {name for element in elements for name in element.concepts}:
             if name not in self._phrases:
                 raise ValueError(f"the lexicon has no concept {name!r}")
-        self._concepts = self._signs()
+        self._concepts = self._concepts_indexed()
         words = {word for element in elements for word in element.words}
         self._exact = {word[1:] for word in words if word.startswith("=")}
         self._whole = {word for word in words if not word.startswith("=") and not word.endswith("*")}
@@ -204,8 +204,8 @@ class Lexicon:
         own = self._whole | self._exact
         self._keys_of_own = {word: tuple(self._keys(word)) for word in own if word != "#"}
 
-    def _signs(self) -> dict[str, _Concept]:
-        """Each concept's phrases by the words of their rarest places."""
+    def _concepts_indexed(self) -> dict[str, _Concept]:
+        """Return the concepts by name, each with its phrases indexed by the words of their rarest place."""
         begins: dict[str, frozenset[str]] = dict.fromkeys(self._phrases, frozenset())
 
         def of(element: _Element) -> frozenset[str]:
@@ -241,7 +241,7 @@ class Lexicon:
         return cls(yaml_read(Path(__file__).with_name(f"{name}.yaml")), typo_from=typo_from)
 
     def read(self, text: str) -> list[Sentence]:
-        """Return the sentences of a message, each ready to be asked for concepts."""
+        """Return the sentences of a message."""
         sentences, start = [], 0
         for mark in [*SENTENCE_MARK.finditer(text), None]:
             part = text[start : mark.start()] if mark else text[start:]
@@ -252,7 +252,7 @@ class Lexicon:
         return sentences
 
     def sentence(self, words: list[str], *, asks: bool) -> Sentence:
-        """Return one sentence of folded words."""
+        """Return the sentence of these folded words."""
         places: dict[str, set[int]] = defaultdict(set)
         for place, word in enumerate(words):
             keys = self._keys_of_own.get(word)
@@ -261,7 +261,7 @@ class Lexicon:
         return Sentence(words, asks, self._concepts, places)
 
     def _keys(self, word: str) -> set[str]:
-        """Return the lexicon's words that this word of a message may stand for."""
+        """Return the lexicon's words that this word of a message matches."""
         keys = {f"={word}"} if word in self._exact else set()
         if word[0].isdigit():
             keys.add("#")
@@ -272,7 +272,7 @@ class Lexicon:
             keys.update(
                 f"{s}*" for s in self._starts.get(reading[:_SHORTEST_PREFIX], ()) if reading.startswith(s)
             )
-        # A word that is known is no typo of another one.
+        # A word that matches already is no typo of another one.
         if self._typo_from and not keys and len(word) >= self._typo_from - 1:
             for key in (word, *deletions(word)):
                 keys.update(near for near in self._near.get(key, ()) if one_typo(near, word))

@@ -11,8 +11,8 @@ from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.names import choose
-from agent.llm.offline.plan import Plan
+from agent.llm.offline.plans.names import choose
+from agent.llm.offline.plans.plan import Plan
 from agent.state import ConversationState
 
 FAR = 300  # kilometres; "the nearest branch, 9,000 km away" helps nobody

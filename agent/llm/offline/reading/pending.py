@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from agent.llm.offline.clauses import clause_frame
 from agent.llm.offline.frames import SHORT, SURE, Frame
-from agent.llm.offline.pointing import (
+from agent.llm.offline.reading.clauses import clause_frame
+from agent.llm.offline.reading.message import Clause, Message
+from agent.llm.offline.reading.references import (
     has_topic,
     medications_of,
     option_chosen,
@@ -14,7 +15,6 @@ from agent.llm.offline.pointing import (
     position_of,
     prescription_chosen,
 )
-from agent.llm.offline.recognise import Clause, Message
 from agent.state import RememberedMedication
 
 PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
@@ -29,39 +29,15 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
     if not clauses:
         return None
     clause = clauses[0]
-    says_yes, says_no = clause.has("yes"), clause.has("no")
     new_topic = has_topic(clause)
     if kind == "offer_person":
-        # "OK, what pain relievers do you have then?" takes up no offer.
-        asks = (
-            clause.categories
-            or clause.places
-            or clause.unknown
-            or clause.has("stock", "list", "hours", "price")
-        )
-        asks = asks or any(later.asks or later.medicines or later.categories for later in clauses[1:])
-        if says_yes and not clause.medicines and not says_no and not asks:
-            return Frame("person", 0.95, details={"reason": pending.get("reason", "not_understood")})
-        if says_no and not new_topic and not clause.medicines:
-            return Frame("declined", 0.95)
-        return None
+        return _offer_answer(message, pending)
     waiting = Frame.again(pending["frame"])
     if kind == "which_refill":
-        if clause.has("new_prescription") or position_of(clause, 2) == 1:
-            return replace(waiting, intent="renew_doctor")
-        if clause.has("refill") or position_of(clause, 2) == 0:
-            return replace(waiting, intent="refill_status")
-        if clause.medicines and not new_topic:
-            return replace(waiting, medicines=medications_of(clause.medicines))  # "the amoxicillin, actually"
-        return None
+        return _refill_answer(clause, waiting)
     options = list(pending.get("options", ()))
     if kind == "which_prescription":
-        if new_topic:
-            return None
-        row = prescription_chosen(clause, options)
-        if row is None and says_yes and not says_no and not clause.medicines and len(clause.words) <= 3:
-            return waiting
-        return replace(waiting, details={**waiting.details, "prescription": row}) if row else None
+        return _prescription_answer(clause, waiting, options)
     if kind == "which_medication":
         return _medicine_answer(message, waiting, options, state)
     if kind == "medication" and not new_topic and (clause.medicines or clause.unknown):
@@ -76,6 +52,47 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
         if inner and inner.confidence >= SURE and inner.medicines:
             return inner
     return None
+
+
+def _offer_answer(message: Message, pending: Mapping[str, Any]) -> Frame | None:
+    """Return whether the customer takes up the offer of a person."""
+    clause, *later = message.clauses
+    says_yes, says_no = clause.has("yes"), clause.has("no")
+    # "OK, what pain relievers do you have then?" takes up no offer.
+    asks = (
+        clause.categories
+        or clause.places
+        or clause.unknown
+        or clause.has("stock", "list", "hours", "price")
+        or any(other.asks or other.medicines or other.categories for other in later)
+    )
+    if says_yes and not clause.medicines and not says_no and not asks:
+        return Frame("person", 0.95, details={"reason": pending.get("reason", "not_understood")})
+    if says_no and not has_topic(clause) and not clause.medicines:
+        return Frame("declined", 0.95)
+    return None
+
+
+def _refill_answer(clause: Clause, waiting: Frame) -> Frame | None:
+    """Return whether a renewal is a refill or a new prescription from a doctor."""
+    if clause.has("new_prescription") or position_of(clause, 2) == 1:
+        return replace(waiting, intent="renew_doctor")
+    if clause.has("refill") or position_of(clause, 2) == 0:
+        return replace(waiting, intent="refill_status")
+    if clause.medicines and not has_topic(clause):
+        return replace(waiting, medicines=medications_of(clause.medicines))  # "the amoxicillin, actually"
+    return None
+
+
+def _prescription_answer(clause: Clause, waiting: Frame, options: Sequence[Any]) -> Frame | None:
+    """Return the frame that waited for one of these prescriptions."""
+    if has_topic(clause):
+        return None
+    row = prescription_chosen(clause, options)
+    agrees = clause.has("yes") and not clause.has("no") and not clause.medicines
+    if row is None and agrees and len(clause.words) <= 3:
+        return waiting
+    return replace(waiting, details={**waiting.details, "prescription": row}) if row else None
 
 
 def _medicine_answer(

@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from agent.llm.offline.frames import REPEATABLE, SHORT, Frame
-from agent.llm.offline.recognise import Clause
+from agent.llm.offline.reading.message import Clause
 from agent.state import RememberedMedication, RememberedPlace
 
 
-def from_talk(clause: Clause, state: Mapping[str, Any], focus: list[Any]) -> tuple[RememberedMedication, ...]:
+def medicines_meant(
+    clause: Clause, state: Mapping[str, Any], focus: list[Any]
+) -> tuple[RememberedMedication, ...]:
     """The medicines a clause without a name is about: those last talked about."""
     if clause.has("earlier_one"):
         return tuple(state.get("earlier") or focus)[:1]

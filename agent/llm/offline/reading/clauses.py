@@ -4,9 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.matters import patient_frame, talk_frame
-from agent.llm.offline.products import product_frame
-from agent.llm.offline.recognise import Clause
+from agent.llm.offline.reading.message import Clause
+from agent.llm.offline.reading.patient_intents import patient_frame
+from agent.llm.offline.reading.product_intents import product_frame
+from agent.llm.offline.reading.talk_intents import talk_frame
 
 
 def clause_frame(

@@ -20,9 +20,9 @@ from agent.answers.stock import LOW, as_of, units
 from agent.evidence import ProductFacts, products_listed, totals_of
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.names import asked_by_name, choose, tool_query, unresolved
-from agent.llm.offline.plan import Plan
-from agent.llm.offline.pointing import same_strength
+from agent.llm.offline.plans.names import asked_by_name, choose, tool_query, unresolved
+from agent.llm.offline.plans.plan import Plan
+from agent.llm.offline.reading.references import same_strength
 from agent.state import RememberedMedication
 
 MOST_AT_A_PLACE = 7  # of the eight steps that a turn has

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agent.llm.offline.frames import SECTIONS, SHORT, Frame
-from agent.llm.offline.pointing import asks_rx, has_topic, medications_of, position_of
-from agent.llm.offline.recognise import Clause
+from agent.llm.offline.frames import SHORT, Frame
+from agent.llm.offline.reading.message import Clause
+from agent.llm.offline.reading.references import asks_rx, has_topic, medications_of, position_of
 from agent.state import RememberedMedication
 
 PRESCRIPTION_MATTERS: Final = frozenset({"prescriptions", "refill_status", "refill", "renew"})
@@ -77,44 +77,3 @@ def _only_names(clause: Clause) -> bool:
     asks_else = topic or clause.places or clause.without("stock", "weak_stock") or clause.has("interaction")
     leans = clause.has("follow", "my", "correction", "no", "instead", "that_one")
     return not asks_else and (leans or (len(clause.words) <= SHORT + 2 and not clause.unknown))
-
-
-def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
-    """What is about the talk itself."""
-    named = clause.medicines or clause.places or clause.categories
-    if clause.has("english_please"):
-        return Frame("language", 0.95, details={"language": "en"})
-    if clause.has("hebrew_please"):
-        return Frame("language", 0.95, details={"language": "he"})
-    if clause.has("who"):
-        return Frame("who", 0.95)
-    if clause.has("strong_person") and not clause.medicines:
-        return Frame("person", 0.95, details={"reason": "customer_asked"})
-    if clause.has("outside") and not clause.medicines and not clause.categories and not clause.has("it"):
-        return Frame("out_of_scope", 0.9)
-    topic = has_topic(clause) or clause.has("stock", "follow") or (clause.asks and clause.has("it"))
-    if clause.has("catalogue") and not named:
-        return Frame("help", 0.9)
-    if not named and not topic and clause.has("thanks", "bye") and not clause.asks:
-        return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
-    if named or (clause.unknown and (topic or not clause.has("thanks", "bye", "upset", "cancel"))):
-        return None
-    if (clause.has("person") and not clause.has("stock", "hours", *SECTIONS)) or (
-        clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
-    ):
-        return Frame("person", 0.9, details={"reason": "customer_asked"})
-    if clause.has("unwell") and not topic:
-        return Frame("health", 0.9)
-    if clause.has("upset") and not topic:
-        return Frame("upset", 0.9)
-    if clause.has("cancel") and not topic:
-        return Frame("cancelled", 0.95)
-    if clause.has("greeting") and not topic:
-        return Frame("greeting", 0.95)
-    if clause.has("bye") and not topic:
-        return Frame("bye", 0.95)
-    if clause.has("thanks") and not topic:
-        return Frame("thanks", 0.95)
-    if clause.has("help") and not has_topic(clause):
-        return Frame("help", 0.95)
-    return None

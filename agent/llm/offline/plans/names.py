@@ -30,7 +30,7 @@ def asked_by_name(
     if tool == "get_medication_by_name" and medication.get("by") == "ingredient":
         query = f"med-{medication['id']}"  # S0's tool knows no ingredients
     [result] = yield [Step(tool, {argument: query})]
-    if from_talk(medication, result):
+    if is_from_context(medication, result):
         return (yield from not_known(renderer, frame, medication))
     if not result.ok:
         return unresolved(renderer, frame, medication, result)
@@ -38,7 +38,7 @@ def asked_by_name(
     return doubt or result
 
 
-def from_talk(medication: RememberedMedication, result: StepResult) -> bool:
+def is_from_context(medication: RememberedMedication, result: StepResult) -> bool:
     """Whether a tool took a name that nothing is called for the medicine talked about before (S2's context)."""
     matched = result.evidence.get("matched_by") or result.result.get("matchedBy")
     return result.ok and "id" not in medication and matched == "context"

@@ -5,23 +5,27 @@ Nothing is decided here. Names come from the catalogue's and the stores' indexes
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 import phonenumbers
 from django.conf import settings
 
-from agent.safety import lexicon
-from agent.safety.lexicon import Lexicon, Sentence
+from agent.llm.offline.reading.categories import categories_in, misspelt_category
+from agent.llm.offline.reading.known_words import (
+    common_words,
+    cue_lexicon,
+    explained_words,
+    form_lexicon,
+    form_names,
+    lexicon_yaml,
+)
+from agent.llm.offline.reading.message import SHORTEST_NAME, Clause, Medicine, Message, Unknown, as_written
 from agent.state import RememberedMedication
 from inventory import catalog
-from inventory.categories import categories_called
-from inventory.models import Category, CategoryAlias, Medication
-from pharmacy_site.lib.text import compact, hebrew_stems, one_typo, words
+from inventory.models import Medication
+from pharmacy_site.lib.text import compact, hebrew_stems, words
 from pharmacy_site.lib.vocabulary import EMAIL, HEBREW
-from pharmacy_site.lib.yaml_files import yaml_read
 from stores.places import PlaceMention, places_in
 
 _ASKS_AGAIN: Final = (
@@ -40,127 +44,9 @@ LINE_SUFFIXES: Final = frozenset(
 )
 RELEASES: Final = ("xr", "xl", "sr", "er", "cr", "retard")
 SMALLEST_STRENGTH: Final = 5
-SHORTEST_MISSPELT: Final = 6  # letters of a category's name that may hold a typo
-SHORTEST_NAME: Final = 3
 LONGEST_UNKNOWN: Final = 4
 SHORTEST_NEAR: Final = 5  # letters of a word that may be a misspelt name
 MOST_NEAR: Final = 6
-
-
-@lru_cache(maxsize=1)
-def cue_lexicon() -> Lexicon:
-    """The cues of `cues.yaml`, with one typo forgiven in longer words; a common word is no typo of a cue."""
-    return Lexicon({**_yaml("cues"), "common": sorted(common_words())}, typo_from=5)
-
-
-@dataclass(frozen=True)
-class Medicine:
-    """A product that a message names: what may be meant (one, or several to ask about) and how it was written."""
-
-    start: int
-    end: int
-    text: str
-    candidates: tuple[RememberedMedication, ...]
-    by: str = ""
-    variant: str = ""  # the kind of it that was asked for: "children" or "extended"
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Words that nothing explains: perhaps a name."""
-
-    start: int
-    end: int
-    text: str
-
-
-@dataclass
-class Clause:
-    """One question or statement of a message. Word positions count inside the clause."""
-
-    text: str
-    words: list[str]
-    asks: bool
-    medicines: list[Medicine] = field(default_factory=list)
-    places: list[PlaceMention] = field(default_factory=list)
-    categories: list[str] = field(default_factory=list)
-    unknown: list[Unknown] = field(default_factory=list)
-    forms: list[str] = field(default_factory=list)
-    strengths: list[str] = field(default_factory=list)
-    numbers: list[int] = field(default_factory=list)
-    cues: Sentence = field(default_factory=lambda: cue_lexicon().sentence([], asks=False))
-    form_words: int = 0
-    form_text: str = ""
-
-    def has(self, *names: str) -> bool:
-        """Whether any of these cues is in the clause."""
-        return self.cues.has(*names)
-
-    def without(self, strong: str, weak: str) -> bool:
-        """Whether cue `strong` stands here by more than the phrases of cue `weak`."""
-        return bool(self.cues.spans(strong) - self.cues.spans(weak))
-
-
-@dataclass(frozen=True)
-class Message:
-    """A message taken apart."""
-
-    text: str
-    clauses: tuple[Clause, ...]
-    contacts: tuple[str, ...]
-
-    @property
-    def names_only(self) -> bool:
-        """Whether its Latin words are all names: such a message has no language of its own."""
-        return all(
-            _covered(clause) >= len(clause.words) and (clause.medicines or clause.places)
-            for clause in self.clauses
-        ) and bool(self.clauses)
-
-
-def _covered(clause: Clause) -> int:
-    spans: list[Medicine | PlaceMention] = [*clause.medicines, *clause.places]
-    return sum(span.end - span.start for span in spans) + clause.form_words
-
-
-@lru_cache(maxsize=1)
-def form_lexicon() -> Lexicon:
-    """The words for forms."""
-    return Lexicon(_yaml("forms"))
-
-
-def form_names() -> list[str]:
-    """The forms that have words."""
-    return list(_yaml("forms"))
-
-
-@lru_cache(maxsize=1)
-def common_words() -> frozenset[str]:
-    """Words that are no names, folded."""
-    return frozenset(word for text in _yaml("words").values() for word in words(text))
-
-
-@lru_cache(maxsize=1)
-def cue_words() -> frozenset[str]:
-    """Every single word of the cues: known words, though some of them may be part of a name."""
-    return frozenset(
-        word for phrases in _yaml("cues").values() for phrase in phrases for word in words(str(phrase))
-    )
-
-
-@lru_cache(maxsize=1)
-def _explained_words() -> frozenset[str]:
-    return common_words() | cue_words()
-
-
-@lru_cache(maxsize=8)
-def _yaml(name: str) -> dict[str, Any]:
-    path = Path(lexicon.__file__).with_name(f"{name}.yaml")
-    loaded = yaml_read(path)
-    flat: dict[str, Any] = {}
-    for key, value in loaded.items():
-        flat |= value if isinstance(value, dict) else {str(key): value}
-    return flat
 
 
 def candidate(medication: Medication) -> RememberedMedication:
@@ -242,7 +128,7 @@ def _take_near_names(clauses: Sequence[Clause]) -> None:
     near = catalog.misspelt({clause.words[place] for clause, place in found[:MOST_NEAR]})
     for clause, place in found[:MOST_NEAR]:
         if clause.words[place] in near:
-            text = _as_written(clause.text, place, place + 1) or clause.words[place]
+            text = as_written(clause.text, place, place + 1) or clause.words[place]
             clause.medicines.append(Medicine(place, place + 1, text, ()))
     for clause in {id(clause): clause for clause, place in found if clause.words[place] in near}.values():
         clause.medicines.sort(key=lambda medicine: medicine.start)
@@ -317,12 +203,12 @@ def _fill(clause: Clause) -> None:
     clause.form_text = " ".join(clause.words[place] for place in sorted(form_places - taken))
     cued = {
         place
-        for name in _yaml("cues")
+        for name in lexicon_yaml("cues")
         for span in clause.cues.spans(name)
         for place in range(*span)
         if span[1] - span[0] <= 5
     }
-    known = _explained_words()
+    known = explained_words()
     run: list[int] = []
     for place, word in enumerate([*shown, ""]):
         readings = (word, *hebrew_stems(word))
@@ -340,12 +226,12 @@ def _fill(clause: Clause) -> None:
         elif run:
             text = " ".join(clause.words[p] for p in run[:LONGEST_UNKNOWN])
             clause.unknown.append(
-                Unknown(run[0], run[-1] + 1, _as_written(clause.text, run[0], run[-1] + 1) or text)
+                Unknown(run[0], run[-1] + 1, as_written(clause.text, run[0], run[-1] + 1) or text)
             )
             run = []
-    clause.categories = _categories_in(clause) if not clause.medicines else []
+    clause.categories = categories_in(clause) if not clause.medicines else []
     if clause.unknown and not clause.categories and not named and clause.has("stock", "list"):
-        clause.categories = _misspelt_category(clause) or [
+        clause.categories = misspelt_category(clause) or [
             name.text
             for name in clause.unknown
             if clause.words[name.start - 1 : name.start] in (["נגד"], ["against"])
@@ -353,94 +239,12 @@ def _fill(clause: Clause) -> None:
     clause.medicines = [_kind_asked(clause, medicine) for medicine in clause.medicines]
 
 
-def _categories_in(clause: Clause) -> list[str]:
-    """The categories that a clause names, as it writes them, longest first."""
-    spans: dict[str, tuple[int, int]] = {}
-    for size in (4, 3, 2, 1):
-        for start in range(len(clause.words) - size + 1):
-            part = clause.words[start : start + size]
-            for first in (part[0], *hebrew_stems(part[0])):
-                spans.setdefault(compact(" ".join([first, *part[1:]])), (start, start + size))
-    purposes = _purposes(clause)
-    found = categories_called([*spans, *purposes])
-    named = [span for key, span in spans.items() if key in found]
-    called = [_as_written(clause.text, *span) or " ".join(clause.words[slice(*span)]) for span in named]
-    return called or [text for key, text in purposes.items() if key in found][:1]
-
-
 def _only_between(clause: Clause, shown: Sequence[str], place: int) -> bool:
     """Whether a word only stands in the gap of cues ("any … left") and may be a name for all that they say."""
     masked = cue_lexicon().sentence(["§" if n == place else word for n, word in enumerate(shown)], asks=False)
     return all(
         span in masked.spans(name)
-        for name in _yaml("cues")
+        for name in lexicon_yaml("cues")
         for span in clause.cues.spans(name)
         if place in range(*span)
     )
-
-
-def _misspelt_category(clause: Clause) -> list[str]:
-    """A category whose name is written with one typo; the answer is headed by its right name."""
-    written = []
-    for name in clause.unknown:
-        for start in {name.start, max(name.start - 1, 0)}:
-            for end in {name.end, min(name.end + 1, len(clause.words))}:
-                first, *rest = clause.words[start:end]
-                for stem in (first, *hebrew_stems(first)):
-                    name_of = " ".join([stem, *rest])
-                    one = f"{name_of[:-3]}y" if name_of.endswith("ies") else name_of.removesuffix("s")
-                    nouns = (
-                        f"{one} medicine",
-                        f"{one} relief",
-                        f"תרופות {name_of}",
-                    )  # "anything for alergies"
-                    written += [compact(text) for text in (name_of, *nouns)]
-    names = {
-        str(text) for text in CategoryAlias.objects.values_list("text", flat=True)
-    }  # a few hundred at most
-    names |= {
-        str(name) for pair in Category.objects.values_list("name_en", "name_he") for name in pair if name
-    }
-    return [
-        name
-        for name in sorted(names)
-        if len(compact(name)) >= SHORTEST_MISSPELT and any(one_typo(compact(name), text) for text in written)
-    ][:1]
-
-
-_HEADS: Final = frozenset({"משהו", "כדור", "כדורימ", "תרופה", "תרופות", "טבליות", "דבר"})
-
-
-def _purposes(clause: Clause) -> dict[str, str]:
-    """What "anything for heartburn" may be called as a category: "heartburn medicine"."""
-    found: dict[str, str] = {}
-    if not clause.has("stock", "list"):
-        return found
-    for place, word in enumerate(clause.words):
-        if word[0] == "ל" and len(word) > SHORTEST_NAME and place and clause.words[place - 1] in _HEADS:
-            found[compact(f"תרופות {word}")] = f"תרופות {word}"
-        if word == "נגד" and place + 1 < len(clause.words):
-            found[compact(f"תרופות ל{clause.words[place + 1]}")] = f"תרופות ל{clause.words[place + 1]}"
-        if clause.words[place + 1 : place + 2] in (["meds"], ["med"], ["drugs"], ["stuff"], ["tablets"]):
-            found |= {compact(f"{word} {noun}"): f"{word} {noun}" for noun in ("medicine", "pills")}
-        if word not in ("for", "against"):
-            continue
-        rest = [other for other in clause.words[place + 1 :] if other not in ("a", "an", "my", "the")]
-        for size in (3, 2, 1):
-            name = " ".join(rest[:size])
-            for base in (
-                name,
-                name.removesuffix("ies") + "y" if name.endswith("ies") else name.removesuffix("s"),
-            ):
-                found |= {
-                    compact(f"{base} {noun}"): f"{base} {noun}" for noun in ("medicine", "pills", "relief")
-                }
-    return found
-
-
-def _as_written(text: str, start: int, end: int) -> str:
-    """The words of a span as the customer wrote them, when words and blanks line up."""
-    raw = text.split()
-    if len(raw) != len(words(text)):
-        return ""
-    return " ".join(raw[start:end]).strip("?!.,;:\"'()")

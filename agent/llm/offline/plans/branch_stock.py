@@ -1,6 +1,6 @@
-"""Plans for stock: at the default store, by place, and restock dates."""
+"""Plans for stock by place: at a branch, in a city, near the customer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,127 +11,16 @@ from agent.answers.parts import AnswerPart, joined
 from agent.answers.products import about, medicine_of, said_otherwise
 from agent.answers.render import apart
 from agent.answers.renderer import Renderer
-from agent.answers.stock import LOW, MOST_BRANCHES, as_of, none_there, restock_line, stock_at, stocked_at
+from agent.answers.stock import LOW, MOST_BRANCHES, as_of, restock_line, stocked_at
 from agent.evidence import StockFacts
 from agent.inference.base import Step, StepResult
-from agent.llm.offline.facts import check_pairs
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.listing import by_form, equivalents_of
-from agent.llm.offline.names import asked_by_name, from_talk, not_known, tool_query, unresolved
-from agent.llm.offline.plan import Plan
-from agent.llm.offline.talk import FAR
+from agent.llm.offline.plans.facts import check_pairs
+from agent.llm.offline.plans.listing import equivalents_of
+from agent.llm.offline.plans.names import is_from_context, not_known, tool_query, unresolved
+from agent.llm.offline.plans.plan import Plan
+from agent.llm.offline.plans.talk import FAR
 from agent.state import ConversationState, RememberedMedication, RememberedPlace
-
-
-def stock(renderer: Renderer, frame: Frame) -> Plan:
-    """Whether a product is in stock (S0 flow B): the default store first, then the branches."""
-    if len(frame.medicines) < 2 and (frame.details.get("strengths") or frame.details.get("forms")):
-        return (yield from by_form(renderer, frame))
-    parts, known = [], []
-    alone = len(frame.medicines) == 1
-    for medication in frame.medicines[:3]:
-        one = Frame(
-            frame.intent, frame.confidence, (medication,), details=frame.details, assumed=frame.assumed
-        )
-        # A turn has eight steps: with three medicines the branches are not read as well.
-        part = yield from _stock_of(renderer, one, medication, spread=len(frame.medicines) <= 2, alone=alone)
-        parts.append(part)
-        known += part.state.get("focus", [])
-    if alone:
-        return parts[0]
-    return joined(parts, known, (yield from check_pairs(renderer, known)))
-
-
-def _stock_of(
-    renderer: Renderer, frame: Frame, medication: RememberedMedication, *, spread: bool, alone: bool
-) -> Plan:
-    found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
-    if isinstance(found, AnswerPart):
-        return found
-    facts = found.evidence["medication"]
-    name = renderer.of(facts)
-    mine = medicine_of(facts)
-    [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    said = said_otherwise(renderer, medication, facts)
-    note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
-    chips = [renderer.say("chip_where", name=name), renderer.say("chip_info", name=name)]
-    if not level.ok and level.code != "NOT_FOUND":
-        return AnswerPart(
-            renderer.say("data_error"), suggestions=[renderer.say("chip_person")], state=about([mine])
-        )
-    if facts.get("controlled"):
-        text = paragraphs(said, renderer.say("controlled_stock", name=name), note)
-        return AnswerPart(
-            text,
-            suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")],
-            state=about([mine]),
-        )
-    inventory = level.result.get("inventory", {})
-    if inventory.get("in_stock"):
-        quantity = int(inventory["qty"])
-        low = quantity <= LOW or level.evidence.get("low")
-        text = renderer.count("in_stock_low" if low else "in_stock", quantity, name=name)
-        return AnswerPart(
-            paragraphs(said, text, note, reservation(renderer, frame), as_of(renderer)),
-            cards=[stock_card(renderer, facts, [stock_at(level.evidence["store"], quantity, low=bool(low))])],
-            suggestions=chips,
-            state=about([mine]),
-        )
-    if frame.details.get("online") or not spread:
-        text = none_there(renderer, name, level)
-        return AnswerPart(
-            paragraphs(said, text, restock_line(renderer, inventory.get("restock_eta")), note),
-            suggestions=chips,
-            state=about([mine]),
-        )
-    [around] = yield [
-        Step(
-            "check_stock",
-            {"medication_query": tool_query(_exact(facts, medication)), "show_all_stores": False},
-        )
-    ]
-    stores = list(around.evidence.get("stores") or ()) if around.ok else []
-    if stores:
-        head = none_there(renderer, name, level) if level.ok else ""
-        eta = restock_line(renderer, inventory.get("restock_eta"))
-        return AnswerPart(
-            paragraphs(
-                said,
-                head,
-                eta,
-                _branches(renderer, frame, stores, around),
-                note,
-                reservation(renderer, frame),
-                as_of(renderer),
-            ),
-            cards=[stock_card(renderer, facts, stores)],
-            suggestions=chips,
-            state=about([mine]) | {"last_stores": stores_of(stores[:MOST_BRANCHES])},
-        )
-    if not level.ok:
-        return AnswerPart(
-            paragraphs(said, renderer.say("no_inventory", name=name), note),
-            suggestions=[renderer.say("chip_person")],
-            state=about([mine]),
-        )
-    eta = inventory.get("restock_eta")
-    dated = restock_line(renderer, eta) if eta else renderer.say("restock_none")
-    same = (yield from equivalents_of(renderer, mine)) if alone else AnswerPart("")
-    return AnswerPart(
-        paragraphs(said, f"{renderer.say('out_of_stock', name=name)} {dated}", note, same.text),
-        cards=same.cards,
-        suggestions=[renderer.say("chip_info", name=name), renderer.say("chip_person")],
-        state=about([mine]) | {"shown": same.state.get("shown", [])},
-    )
-
-
-def _exact(facts: Mapping[str, Any], medication: RememberedMedication) -> RememberedMedication:
-    return medication if "name" in medication else {"said": medication.get("said") or facts["label_en"]}
-
-
-def reservation(renderer: Renderer, frame: Frame) -> str:
-    """Said when somebody wants to order: nothing here reserves."""
-    return renderer.say("no_reservation", phone="") if frame.details.get("reserve") else ""
 
 
 def stock_place(renderer: Renderer, frame: Frame) -> Plan:
@@ -176,7 +65,7 @@ def _at_each(renderer: Renderer, frame: Frame, places: Sequence[RememberedPlace]
     )
 
 
-def _place_of(
+def _place_of(  # noqa: C901  # to be replaced with the offline reading
     renderer: Renderer, frame: Frame, medication: RememberedMedication, *, further: bool, brief: bool = False
 ) -> Plan:
     """One product at one place; `brief` leaves out where else it is, which the next place's answer says."""
@@ -186,7 +75,7 @@ def _place_of(
         arguments["store_query"] = place["query"]
     arguments["show_all_stores"] = bool(frame.details.get("all_stores"))
     [result] = yield [Step("check_stock", arguments)]
-    if from_talk(medication, result):
+    if is_from_context(medication, result):
         missing = yield from not_known(renderer, frame, medication)
         return missing if isinstance(missing, AnswerPart) else AnswerPart(renderer.say("data_error"))
     if not result.ok:
@@ -223,7 +112,9 @@ def _place_of(
         low = quantity <= LOW or requested.get("low")
         text = stocked_at(renderer, name, requested, quantity, low=bool(low))
         others = (
-            _branches(renderer, frame, stores, result) if frame.details.get("all_stores") and stores else ""
+            branches_listed(renderer, frame, stores, result)
+            if frame.details.get("all_stores") and stores
+            else ""
         )
         return AnswerPart(
             paragraphs(said, text, open_line, others, note, reservation(renderer, frame), as_of(renderer)),
@@ -256,7 +147,7 @@ def _place_of(
     if evidence.get("place") == "city" and in_stock:
         body = _lines(renderer, frame, stores)
     elif stores:
-        body = _branches(renderer, frame, stores, result)
+        body = branches_listed(renderer, frame, stores, result)
     else:
         body = renderer.say("branches_none") if requested else ""
     online, eta = "", None
@@ -336,7 +227,9 @@ def _not_served(
     return AnswerPart(paragraphs(*lines), suggestions=chips, state=known)
 
 
-def _branches(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts], result: StepResult) -> str:
+def branches_listed(
+    renderer: Renderer, frame: Frame, stores: Sequence[StockFacts], result: StepResult
+) -> str:
     measured = any(row.get("km") is not None for row in stores)
     key = (
         "branches_all"
@@ -365,27 +258,6 @@ def _lines(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts]) -> st
     return numbered(rows)
 
 
-def restock(renderer: Renderer, frame: Frame) -> Plan:
-    """When a product is expected back."""
-    medication = frame.medicines[0]
-    found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
-    if isinstance(found, AnswerPart):
-        return found
-    facts = found.evidence["medication"]
-    name, mine = renderer.of(facts), medicine_of(facts)
-    [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    chips = [renderer.say("chip_where", name=name), renderer.say("chip_equivalents", name=name)]
-    if facts.get("controlled") or not level.ok:
-        key = "controlled_stock" if facts.get("controlled") else "no_inventory"
-        return AnswerPart(
-            renderer.say(key, name=name), suggestions=[renderer.say("chip_person")], state=about([mine])
-        )
-    inventory = level.result["inventory"]
-    if inventory["in_stock"]:
-        quantity = int(inventory["qty"])
-        text = renderer.count("in_stock_low" if quantity <= LOW else "in_stock", quantity, name=name)
-        return AnswerPart(paragraphs(text, as_of(renderer)), suggestions=chips, state=about([mine]))
-    eta = inventory.get("restock_eta")
-    day = restock_line(renderer, eta) if eta else renderer.say("restock_none")
-    head = none_there(renderer, name, level)
-    return AnswerPart(f"{head} {day}", suggestions=chips, state=about([mine]))
+def reservation(renderer: Renderer, frame: Frame) -> str:
+    """Said when somebody wants to order: nothing here reserves."""
+    return renderer.say("no_reservation", phone="") if frame.details.get("reserve") else ""

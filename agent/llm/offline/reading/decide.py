@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.offline.clauses import clause_frame
 from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame
-from agent.llm.offline.pending import identity_frame, pending_answer
-from agent.llm.offline.pointing import has_topic, medications_of
-from agent.llm.offline.recognise import Clause, Message
+from agent.llm.offline.reading.clauses import clause_frame
+from agent.llm.offline.reading.message import Clause, Message
+from agent.llm.offline.reading.pending import identity_frame, pending_answer
+from agent.llm.offline.reading.references import has_topic, medications_of
 from agent.state import RememberedMedication
 
 

@@ -16,8 +16,8 @@ from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.names import asked_by_name, choose, tool_query, unresolved
-from agent.llm.offline.plan import Plan
+from agent.llm.offline.plans.names import asked_by_name, choose, tool_query, unresolved
+from agent.llm.offline.plans.plan import Plan
 from agent.state import RememberedMedication
 
 _STRENGTH: Final = re.compile(r"\s+\d.*$")

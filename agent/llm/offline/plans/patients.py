@@ -17,7 +17,7 @@ from agent.answers.renderer import Facts, Renderer
 from agent.answers.stock import product_stock
 from agent.inference.base import Step
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.plan import Plan
+from agent.llm.offline.plans.plan import Plan
 from agent.state import ConversationState, PendingQuestion
 
 

@@ -1,0 +1,62 @@
+"""The lock files: all that is pinned, each file with its hash, and all that the site imports."""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("pharmacy_site", "stores", "inventory", "prescriptions", "agent", "evaluation")
+DEVELOPMENT = {"time-machine", "polib"}
+"""What only playing an evaluation and checking translations import; both commands say so."""
+
+
+def entries(lock: str) -> list[str]:
+    """Each entry of a lock file, with its hashes, in one line."""
+    text = re.sub(r"^ *#.*\n", "", (ROOT / lock).read_text(), flags=re.MULTILINE).replace("\\\n", "")
+    return text.splitlines()
+
+
+def versions(lines: list[str]) -> set[tuple[str, str]]:
+    """The name and version that lines pin."""
+    pins = [re.match(r"([\w.-]+)(?:\[.*\])?==([^\s;]+)", line) for line in lines]
+    return {(re.sub(r"[-_.]+", "-", pin[1]).lower(), pin[2]) for pin in pins if pin}
+
+
+@pytest.mark.parametrize("folder", ["", "tests/"])
+def test_lock_holds_what_is_pinned_with_hashes_and_no_place_to_get_it(folder: str) -> None:
+    locked = entries(f"{folder}requirements.lock")
+    pinned = versions((ROOT / folder / "requirements.txt").read_text().splitlines())
+    assert pinned and pinned <= versions(locked)
+    for line in locked:
+        assert re.fullmatch(r"[\w.-]+==\S+(?: ;[^\\]*?)?(?: +--hash=sha256:[0-9a-f]{64})+", line.rstrip()), (
+            line
+        )
+
+
+def test_development_packages_do_not_change_what_runs_the_site() -> None:
+    assert versions(entries("requirements.lock")) <= versions(entries("tests/requirements.lock"))
+
+
+def imports() -> Iterator[str]:
+    """The top-level module of each import in the site's packages."""
+    for package in PACKAGES:
+        for path in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    yield from (name.name.split(".")[0] for name in node.names)
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    yield node.module.split(".")[0]
+
+
+def test_what_the_site_imports_is_locked() -> None:
+    known = packages_distributions()
+    foreign = set(imports()) - set(PACKAGES) - sys.stdlib_module_names
+    assert foreign >= {"django", "openai"}
+    locked = {name for name, _ in versions(entries("requirements.lock"))}
+    needed = {re.sub(r"[-_.]+", "-", known[module][0]).lower() for module in foreign}
+    assert needed - locked == DEVELOPMENT
