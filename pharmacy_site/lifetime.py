@@ -1,6 +1,6 @@
-"""How a web process begins and ends: the chat's work starts with it, and SIGTERM lets it finish what it is saying.
+"""Start the chat's work with the web process, and let it finish the answers at work when the process is stopped.
 
-uvicorn tells by ASGI's lifespan; daphne has none, so its reactor is asked.
+uvicorn reports both by ASGI's lifespan protocol; daphne has none, so its reactor calls us.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ async def lifespan(
     receive: Callable[[], Awaitable[dict[str, Any]]],
     send: Callable[[dict[str, Any]], Awaitable[None]],
 ) -> None:
-    """ASGI's lifespan protocol."""
+    """Start the chat's parts, and drain them at the end (ASGI's lifespan protocol)."""
     await receive()
     process()
     _drain_before(signal.SIGTERM)
@@ -30,7 +30,7 @@ async def lifespan(
 
 
 def _drain_before(number: signal.Signals) -> None:
-    """uvicorn closes all sockets first, in the middle of what is being said; so it learns of a signal after the drain."""
+    """Drain before uvicorn handles this signal: it would close all sockets at once, in the middle of answers."""
     theirs, loop = signal.getsignal(number), asyncio.get_running_loop()
 
     async def end() -> None:
@@ -38,19 +38,20 @@ def _drain_before(number: signal.Signals) -> None:
         if callable(theirs):
             theirs(number, None)
 
-    def told() -> None:
+    def on_signal() -> None:
         if shutting_down.is_set() and callable(theirs):
-            theirs(number, None)  # asked twice: at once
+            # A second signal ends the process at once.
+            theirs(number, None)
         else:
             tasks.append(loop.create_task(end()))
 
     tasks: list[asyncio.Task[None]] = []
     if theirs not in (None, signal.SIG_DFL, signal.SIG_IGN):
-        loop.add_signal_handler(number, told)
+        loop.add_signal_handler(number, on_signal)
 
 
 def under_twisted() -> None:
-    """The same under daphne, whose reactor waits for what its shutdown is given."""
+    """Do the same under daphne, whose reactor waits for what its shutdown triggers return."""
     if "twisted.internet.reactor" not in sys.modules:
         return
     from twisted.internet import reactor

@@ -301,7 +301,7 @@ CHAT_SOCKETS_OPEN = env.int("CHAT_SOCKETS_OPEN", 50, validate=rules.AT_LEAST_1)
 CHAT_SOCKETS_TOTAL = env.int("CHAT_SOCKETS_TOTAL", 5_000, validate=rules.AT_LEAST_1)
 # For a socket whose client sends nothing, not even a ping.
 CHAT_IDLE_TIMEOUT = env.int("CHAT_IDLE_TIMEOUT", 300, validate=rules.AT_LEAST_1)
-# Frames that may wait for a slow reader.
+# Messages that may wait for a slow reader.
 CHAT_QUEUE = 200
 # Seconds until the run of a dead process is free.
 CHAT_LEASE = 30

@@ -12,7 +12,7 @@ from typing import Any, Final, NotRequired, TypedDict
 
 from channels.layers import get_channel_layer
 
-from agent.chat.protocol import ConversationEnded, EphemeralMessage
+from agent.chat.server_messages import ConversationEnded, EphemeralMessage
 from agent.conversation.liveness import own_name
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from django.conf import settings
 from django.db import DatabaseError
 
 from agent.chat.progress import messages_of, rest_of
-from agent.chat.protocol import TIMED_OUT, ActiveRun, EphemeralMessage, ServerMessage
+from agent.chat.protocol import TIMED_OUT, ActiveRun
+from agent.chat.server_messages import EphemeralMessage, ServerMessage
 from agent.conversation import events, runs
 from agent.conversation.records import NumberedEvent, Progress
 from agent.threads import run_urgent

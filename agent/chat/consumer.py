@@ -18,6 +18,7 @@ from agent.chat.admission import address_of, origin_allowed, socket_admitted
 from agent.chat.chat_socket import ChatSocket
 from agent.chat.process import Process, process
 from agent.chat.protocol import FORBIDDEN, RESTART, TIMED_OUT, BadMessage
+from agent.chat.server_messages import ErrorMessage, HelloOk
 from agent.conversation import accept, confirmations, embedding, events, feedback, modes, retention
 from agent.conversation.resume import conversation_resume
 from agent.models import Conversation
@@ -163,7 +164,7 @@ class ChatConsumer(ChatSocket):
         self.sent_seq = (
             resumed.missed[-1]["seq"] if resumed.missed else min(message.last_seq, conversation.seq_head)
         )
-        answer: protocol.HelloOk = {
+        answer: HelloOk = {
             "type": "hello.ok",
             "conversation": entrance.secret,
             "last_seq": self.sent_seq,
@@ -283,7 +284,7 @@ class ChatConsumer(ChatSocket):
     def _send_error(
         self, refusal: Refusal, client_msg_id: object = None, *, tries_left: int | None = None
     ) -> None:
-        message: protocol.ErrorMessage = {
+        message: ErrorMessage = {
             "type": "error",
             "code": refusal.code,
             "message": render.error_text(refusal.code, self.language, tries_left=tries_left),

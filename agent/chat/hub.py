@@ -1,6 +1,6 @@
 """The open sockets of this process, and how they learn what happens in their conversation.
 
-A socket is told that the log has grown and reads it; ephemeral messages (progress, pieces of an answer) are handed to it.
+When the log has grown, sockets read it; ephemeral messages (progress, pieces of an answer) are handed to them.
 News of other processes comes over the channel layer. Besides, the heads of all open logs are read every few seconds, every
 second while the channel layer is out of reach, so that no event depends on it.
 """
@@ -14,7 +14,8 @@ from typing import Final, Protocol
 from django.conf import settings
 
 from agent.chat.bell import Bell, News
-from agent.chat.protocol import GONE, TIMED_OUT, ConversationEnded, EphemeralMessage
+from agent.chat.protocol import GONE, TIMED_OUT
+from agent.chat.server_messages import ConversationEnded, EphemeralMessage
 from agent.conversation import events
 from agent.threads import run_db
 

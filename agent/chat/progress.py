@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from agent.chat.hub import Hub
-from agent.chat.protocol import MessageDelta, RunMessage, ToolFinished, ToolStarted
+from agent.chat.server_messages import MessageDelta, RunMessage, ToolFinished, ToolStarted
 from agent.conversation.records import Progress, ToolCall
 from agent.turn.steps import ToolRun
 
