@@ -15,7 +15,7 @@ from rest_framework.views import APIView, exception_handler
 
 from agent.tools.registry import field_errors
 from agent.web.serializers import Detail
-from pharmacy_site.lib.text import Language
+from pharmacy_site.lib.text import Language, as_language
 
 LARGEST_BODY: Final = 64 * 1024
 REFUSALS: Final[dict[int, Any]] = {401: Detail, 403: Detail, 405: Detail, 429: Detail}
@@ -97,7 +97,7 @@ class JsonView(APIView):
 
 def accepted_language(request: Request) -> Language:
     """Return Hebrew if the client prefers it to English (Accept-Language), else English."""
-    return "he" if get_language_from_request(request) == "he" else "en"
+    return as_language(get_language_from_request(request))
 
 
 def parsed(model: type[Query], request: Request) -> Query:

@@ -38,6 +38,7 @@ _GAP: Final = r"[ .\-()]{0,3}"
 _OLD: Final = 2  # a full date so many years back is no date of an order
 _OLDEST_PACK: Final = 10  # years ahead that "12.3.31" may still be an expiry date
 
+# Wider than the site's EMAIL: brackets end an address but quotes do not, and what surrounds it is trimmed afterwards.
 _ADDRESS: Final = r"[^\s@,;:<>()\[\]{}|]"
 _EMAIL: Final = re.compile(rf"(?<!{_ADDRESS}){_ADDRESS}+@{_ADDRESS}+")
 _SPACED_EMAIL: Final = re.compile(
