@@ -1,4 +1,4 @@
-"""The app of the wiring: it has no models, only the checks of a deployment."""
+"""The app of the project itself: no models, only commands and the checks of a deployment."""
 
 from django.apps import AppConfig
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""The ASGI door: HTTP by Django, the chat by Channels, and how a process begins and ends."""
+"""The ASGI application: HTTP by Django, the chat's WebSocket by Channels, and the process's start and end."""
 
 import os
 
@@ -8,8 +8,9 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
 http = get_asgi_application()
 
+# Models can be imported only now, after Django is set up.
 from agent.routing import websocket_urlpatterns  # noqa: E402
-from agent.turn.guard import warm_up  # noqa: E402  (models load after the application is made)
+from agent.turn.guard import warm_up  # noqa: E402
 from pharmacy_site.lifetime import lifespan, under_twisted  # noqa: E402
 
 warm_up()

@@ -1,4 +1,4 @@
-"""Every HTTP address of the site."""
+"""The HTTP addresses of the site."""
 
 from django.contrib import admin
 from django.urls import include, path

@@ -1,4 +1,4 @@
-"""The WSGI door: HTTP only. The chat needs `pharmacy_site.asgi`."""
+"""The WSGI application, for HTTP only: the chat needs `pharmacy_site.asgi`."""
 
 import os
 

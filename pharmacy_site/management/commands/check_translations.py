@@ -1,4 +1,4 @@
-"""`manage.py check_translations`: every text of the admin and the pages exists in Hebrew, and is compiled."""
+"""`manage.py check_translations`: fail when a text of the admin or the pages has no Hebrew, or is not compiled."""
 
 import ast
 import re
@@ -12,10 +12,11 @@ from django.template import Engine
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
 from django.utils.translation import gettext_noop, ngettext_lazy
 
-_APPS = ("pharmacy_site", "stores", "inventory", "prescriptions", "agent")
+_APPS = ("pharmacy_site", "stores", "inventory", "prescriptions", "agent", "evaluation")
 _SINGLE = {"gettext", "gettext_lazy", "gettext_noop"}
 _PLURAL = {"ngettext", "ngettext_lazy"}
-_NAMED = _SINGLE | _PLURAL | {"_"}  # what makemessages finds; another name for one of these hides its texts
+# What makemessages finds; another name for one of these hides its texts.
+_NAMED = _SINGLE | _PLURAL | {"_"}
 _PLACEHOLDER = re.compile(r"%\(\w+\)[a-z]|%[a-z]|\{\w*\}")
 
 # The admin's theme comes without Hebrew, and Django lacks a few texts: named here, makemessages keeps them.
@@ -91,12 +92,11 @@ OTHERS_TEXTS = (
 
 
 class Command(BaseCommand):
-    """Fails with the texts that lack a translation."""
-
     help = "Checks that locale/he has every text and that its .mo is current."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        import polib  # a test tool: production does not have it
+        # Not above: a development package, and every command is imported for `manage.py help NAME`.
+        import polib
 
         folder = Path(settings.BASE_DIR) / "locale" / "he" / "LC_MESSAGES"
         catalogue = polib.pofile(str(folder / "django.po"))
@@ -111,7 +111,7 @@ class Command(BaseCommand):
                 missing.add(text)
         if missing:
             raise CommandError("No Hebrew for:\n" + "\n".join(f"  {text!r}" for text in sorted(missing)))
-        if wrong := [text for text, entry in done.items() if not _placeholders_kept(entry)]:
+        if wrong := [text for text, entry in done.items() if not _same_placeholders(entry)]:
             raise CommandError(
                 "Other placeholders in the Hebrew of:\n" + "\n".join(f"  {text!r}" for text in wrong)
             )
@@ -135,6 +135,7 @@ class Command(BaseCommand):
 
 
 def _python_texts(path: Path) -> Iterator[tuple[str, bool]]:
+    """Yield the texts that a module passes to gettext."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {name: name for name in _NAMED}
     for node in ast.walk(tree):
@@ -156,6 +157,7 @@ def _python_texts(path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def _template_texts(nodes: Any) -> Iterator[tuple[str, bool]]:
+    """Yield the texts of a template's translate and blocktranslate tags."""
     for node in nodes.get_nodes_by_type(TranslateNode):
         text = getattr(node.filter_expression.var, "literal", None)
         if isinstance(text, str):
@@ -164,7 +166,8 @@ def _template_texts(nodes: Any) -> Iterator[tuple[str, bool]]:
         yield node.render_token_list(node.singular)[0], bool(node.plural)
 
 
-def _placeholders_kept(entry: Any) -> bool:
+def _same_placeholders(entry: Any) -> bool:
+    """Return whether the Hebrew forms have the placeholders of the English text."""
     wanted = set(_PLACEHOLDER.findall(entry.msgid))
     forms = entry.msgstr_plural.values() if entry.msgid_plural else [entry.msgstr]
     return all(set(_PLACEHOLDER.findall(form)) == wanted for form in forms)

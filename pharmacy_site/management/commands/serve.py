@@ -1,4 +1,4 @@
-"""`manage.py serve`: the site under uvicorn, with the limits that a chat on the open internet needs."""
+"""`manage.py serve`: serve the site with uvicorn, with the limits that a chat on the open internet needs."""
 
 import asyncio
 from argparse import ArgumentParser
@@ -10,42 +10,43 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-LARGEST_FRAME: Final = 1024 * 1024
-FIRST_BYTES: Final = 10.0  # seconds
+LARGEST_MESSAGE: Final = 1024 * 1024
+REQUEST_SECONDS: Final = 10.0
 
 
-class ImpatientProtocol(H11Protocol):
-    """HTTP that hangs up on a connection which sends no request."""
+class RequestTimeoutProtocol(H11Protocol):
+    """HTTP that closes a connection on which no whole request arrives in time."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Starts the clock."""
+        """Start the clock."""
         super().connection_made(transport)
-        self._silence: asyncio.TimerHandle | None = None
+        self._timeout: asyncio.TimerHandle | None = None
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Stops it once a request is whole."""
+        """Stop the clock once a request is whole."""
         super().data_received(data)
         self._watch()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stops it as well."""
-        if self._silence:
-            self._silence.cancel()
+        """Stop the clock."""
+        if self._timeout:
+            self._timeout.cancel()
         super().connection_lost(exc)
 
     def _watch(self) -> None:
-        handed_on = self.transport.get_protocol() is not self  # a WebSocket is nobody's silence
-        if handed_on or self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
-            if self._silence:
-                self._silence.cancel()
-            self._silence = None
-        elif self._silence is None:
-            self._silence = self.loop.call_later(FIRST_BYTES, self.transport.abort)
+        # A WebSocket has a protocol of its own, with timeouts of its own.
+        upgraded = self.transport.get_protocol() is not self
+        if upgraded or self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            if self._timeout:
+                self._timeout.cancel()
+            self._timeout = None
+        elif self._timeout is None:
+            self._timeout = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
 
 class Command(BaseCommand):
-    """Serves until SIGTERM or Ctrl-C; then answers that are being made are finished first."""
+    """Serves until SIGTERM or Ctrl-C; answers that are being made are finished first."""
 
     help = "Serve the site. Several worker processes need PostgreSQL and Redis."
     requires_system_checks = ()
@@ -61,14 +62,17 @@ class Command(BaseCommand):
             host=host,
             port=port,
             workers=workers,
-            http=ImpatientProtocol,
-            ws_max_size=LARGEST_FRAME,
-            ws_per_message_deflate=False,  # it keeps a window in memory for every socket
+            http=RequestTimeoutProtocol,
+            ws_max_size=LARGEST_MESSAGE,
+            # Compression would keep a window in memory for every socket.
+            ws_per_message_deflate=False,
             ws_ping_interval=20,
             ws_ping_timeout=20,
             timeout_graceful_shutdown=settings.CHAT_DRAIN,
-            proxy_headers=False,  # whom to believe about addresses is TRUSTED_PROXIES' to say
+            # TRUSTED_PROXIES says which proxies are believed.
+            proxy_headers=False,
             server_header=False,
-            lifespan="on",  # "auto" takes a start that failed for one that was not asked for
+            # With "auto", an error at the start would count as an application without a lifespan.
+            lifespan="on",
             log_level="warning",
         )
