@@ -21,8 +21,9 @@ LOCK := uv pip compile --quiet --no-config --universal --python-version 3.11 --g
 run: .venv/run
 	@exec $(BIN)/python manage.py start --port $(PORT)
 
+# Three workers on two cores: many tests wait for a browser, another process or a clock.
 test: .venv/test
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
 
 lint: .venv/test
 	$(BIN)/ruff format --check .

@@ -20,17 +20,28 @@ from agent.models import ApiKey, ChatSite, Conversation, Feedback, Run, ToolCall
 from prescriptions.admin import PatientData, ReadOnly
 from prescriptions.audit import AuditDetail, audit_record
 
+EMERGENCIES = {
+    "MEDICAL": _("medical"),
+    "POISONING": _("poisoning"),
+    "SELF_HARM": _("self-harm"),
+    "EXTRA_DOSE": _("extra dose"),
+    "ADVERSE": _("reaction to a medicine"),
+}
+
 
 @admin.register(Conversation)
 class ConversationAdmin(PatientData, ReadOnly):
     """What was said and what the assistant did; each look is in the audit log."""
 
-    list_display = ["__str__", "language", "mode", "messages_count", "calls_count", "created_at", "active_at"]
-    list_filter = ["mode", "language", "created_at"]
+    list_display = [
+        *("__str__", "emergency_shown", "language", "mode"),
+        *("messages_count", "calls_count", "created_at", "active_at"),
+    ]
+    list_filter = ["emergency_open", "mode", "language", "created_at"]
     search_fields = ["id__startswith"]
-    ordering = ["-active_at"]
+    ordering = ["-emergency_open", "-active_at"]
     date_hierarchy = "created_at"
-    fields = ["language", "mode", "created_at", "active_at", "transcript"]
+    fields = ["emergency_shown", "language", "mode", "created_at", "active_at", "transcript"]
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
@@ -40,6 +51,14 @@ class ConversationAdmin(PatientData, ReadOnly):
             messages_number=Count("events", filter=told, distinct=True),
             calls_number=Count("runs__tool_calls", distinct=True),
         )
+
+    @admin.display(description=_("emergency"), ordering="emergency_open")
+    def emergency_shown(self, row: Conversation) -> str:
+        """The kinds of the last emergency; in bold while it is open."""
+        kinds = ", ".join(str(EMERGENCIES.get(kind, kind)) for kind in row.emergency.split(",") if kind)
+        if row.emergency_open:
+            return format_html("<strong>{}: {}</strong>", _("OPEN"), kinds)
+        return kinds
 
     @admin.display(description=_("messages"), ordering="messages_number")
     def messages_count(self, row: Any) -> int:
@@ -91,7 +110,7 @@ class RunAdmin(ReadOnly):
 
 @admin.register(Feedback)
 class FeedbackAdmin(ReadOnly):
-    """What customers thought of an answer, with the conversation it stands in."""
+    """What customers thought of an answer, with its conversation."""
 
     list_display = ["created_at", "rating", "comment", "conversation", "seq"]
     list_filter = ["rating", "created_at"]

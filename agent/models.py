@@ -80,6 +80,9 @@ class Conversation(models.Model):
     verified_at = models.DateTimeField(_("identity verified"), null=True, blank=True)
     latitude = models.FloatField(_("latitude"), null=True, blank=True)
     longitude = models.FloatField(_("longitude"), null=True, blank=True)
+    # Kinds of the last emergency, comma-separated. They stay when it is over: staff see that there was one.
+    emergency = models.CharField(_("emergency"), max_length=80, blank=True, default="")
+    emergency_open = models.BooleanField(_("emergency is open"), default=False, db_index=True)
     created_at = models.DateTimeField(_("started"), auto_now_add=True)
     active_at = models.DateTimeField(_("last active"), auto_now_add=True, db_index=True)
 

@@ -62,6 +62,13 @@ class PendingQuestion(TypedDict, total=False):
     reason: str
 
 
+class OpenEmergency(TypedDict):
+    """An emergency that nobody has said is over: its kinds, the first to be answered first, and the calm messages since."""
+
+    kinds: list[str]
+    calm: int
+
+
 class ConversationState(TypedDict, total=False):
     """All that is remembered from turn to turn."""
 
@@ -80,12 +87,14 @@ class ConversationState(TypedDict, total=False):
     waiting: RememberedQuestion | None
     """The question that is taken up again once the customer is identified."""
     identifier_asked: bool
+    emergency: OpenEmergency | None
+    """The emergency that is open; whoever is identified, it stays."""
     misses: int
     """How many messages in a row were not understood."""
     refusals: int
     refused_with: str
     basic: bool
-    """Whether the customer was told that the assistant works in basic mode."""
+    """Whether an answer has already said that the assistant works in basic mode."""
     patient: int
     """Whose conversation it was."""
     personal: bool

@@ -28,7 +28,7 @@ SHOP = """<!doctype html><title>Shop</title><script src="{chat}w/v1/loader.js" d
 
 
 def __getattr__(name: str) -> Any:
-    """Give the application that is asked for, and load only what that one needs."""
+    """Return the application of this name, and load only what it needs."""
     if name == "channels":
         return _channels()
     if name == "starlette":

@@ -22,7 +22,7 @@ FRAMEWORKS = {name: _pinned(package) for name, package in
 
 
 def environment_made() -> tuple[Path, str]:
-    """Return the environment's Python, and why there is none; an environment of these requirements is kept."""
+    """Return the environment's Python, and why there is none; an existing environment with these requirements is used again."""
     python, stamp = FOLDER / "bin" / "python", FOLDER / "requirements.txt"
     wanted = REQUIREMENTS.read_text()
     if stamp.exists() and stamp.read_text() == wanted:

@@ -215,7 +215,7 @@ class _Calls:
         call["arguments"] += arguments or ""
 
     def answered(self, lesson: Lesson) -> list[dict[str, Any]]:
-        """The calls and their results as the model is told them."""
+        """Return the calls and their results as messages to the model."""
         made, told = [], []
         for call in self._parts.values():
             json.loads(call["arguments"])

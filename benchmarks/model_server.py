@@ -66,7 +66,7 @@ def _response(deltas: Iterator[dict[str, Any]], finish: str) -> bytes:
 
 
 class _Connection(asyncio.Protocol):
-    """One client's connection, kept open."""
+    """One client's connection, which stays open."""
 
     calling = _response(_deltas_calling(), "tool_calls")
     answering = _response(_deltas_answering(), "stop")

@@ -23,8 +23,8 @@ from benchmarks.model_server import MESSAGE
 TITLE = f'A turn with a language model ("{MESSAGE}"): two tool calls and an answer in 30 pieces'
 NOTES = (
     "One scripted server in a process of its own answers everybody at once. × are against the bare openai SDK's streaming",
-    "loop: medians of alternating pairs. CPU is the asking process's, without the server's and PostgreSQL's. All are told",
-    "the same instructions and offered the same functions; the tools of the others answer from memory.",
+    "loop: medians of alternating pairs. CPU is the client process's, without the server's and PostgreSQL's. All get",
+    "the same instructions and functions; the tools of the others answer from memory.",
     "Ours, answer: the loop alone, from the claimed run to the committed answer. Ours, turn: accept and claim as well.",
     "Both with guard, tools on the database, checks by sentence and of the whole, events; one conversation each. First",
     "text is the first checked sentence of ours, the first piece of the others. Identified: with a patient to hide.",

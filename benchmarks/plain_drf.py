@@ -36,7 +36,7 @@ DATABASES = {"default": dj_database_url.parse(os.environ.get("DATABASE_URL", "sq
 
 
 def __getattr__(name: str) -> Any:
-    """Give the application and the addresses when they are asked for: they need the settings above."""
+    """Load the application and the addresses when they are first used, because they need the settings above."""
     if name == "application":
         from django.core.asgi import get_asgi_application
 

@@ -32,7 +32,7 @@ RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run what the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data-only", action="store_true", help="make the data that is generated, and stop")
     parser.add_argument("--only", choices=TABLES, help="one table")

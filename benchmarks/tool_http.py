@@ -36,7 +36,7 @@ def measure(own: Databases) -> list[dict[str, Any]]:
 
 
 def _requests() -> dict[str, list[bytes]]:
-    """Return what is asked of each view: products and stores of the demo data in a seeded order."""
+    """Return the requests to each view: products and stores of the demo data in a seeded order."""
     from django.contrib.contenttypes.models import ContentType
 
     from agent.tools.base import ToolContext

@@ -64,7 +64,7 @@ class Oracle(Session):
 
 
 class Nothing(Session):
-    """Apologises, whatever is asked."""
+    """Apologises to every message."""
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
         """Return an apology."""

@@ -40,6 +40,7 @@ from inventory.search import (
     near_words,
     partial_matches,
 )
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import compact, fold, hebrew_stems, words
 from pharmacy_site.lib.tokens import tokens as tokenize
 from pharmacy_site.lib.tokens import written
@@ -235,7 +236,7 @@ def contents_load(medications: Iterable[Medication]) -> None:
 def _load(ids: Iterable[int], *, contents: bool = False) -> list[Medication]:
     """Return the medications in the order of the ids, each once; at most one query (two with their ingredients)."""
     order = list(dict.fromkeys(ids))
-    by_id = Medication.objects.select_related("category").in_bulk(order)
+    by_id = remembered("medications", order, Medication.objects.select_related("category").in_bulk)
     if contents:
         contents_load(by_id.values())
     return [by_id[pk] for pk in order if pk in by_id]

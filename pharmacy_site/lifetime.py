@@ -51,7 +51,7 @@ def _drain_before(number: signal.Signals) -> None:
 
 
 def under_twisted() -> None:
-    """Do the same under daphne, whose reactor waits for what its shutdown triggers return."""
+    """End the chat's work before daphne stops: its reactor waits for the Deferreds that shutdown triggers return."""
     if "twisted.internet.reactor" not in sys.modules:
         return
     from twisted.internet import reactor

@@ -311,7 +311,7 @@ CHAT_SWEEP = 5
 CHAT_ATTEMPTS = 3
 # Seconds for a whole answer.
 CHAT_RUN_TIMEOUT = 60
-# Seconds that a process which is told to end has for the answers it is making.
+# Seconds that a process which ends has to finish the answers it has begun.
 CHAT_DRAIN = 30
 CHAT_STEPS = 8
 CHAT_CONFIRM_TTL = 300

@@ -22,8 +22,12 @@ def handoff_open(
     language: str,
     patient: Patient | None = None,
     summary: str = "",
+    is_urgent: bool = False,
 ) -> Handoff:
-    """Return the hand-off of this run, creating it if it does not exist yet; `reason` is a code."""
+    """Return the hand-off of this run, creating it if it does not exist yet; `reason` is a code.
+
+    `is_urgent`: an emergency is open in its conversation, so staff see it before all others.
+    """
     with transaction.atomic():
         handoff, created = Handoff.objects.get_or_create(
             run_key=run_key,
@@ -35,6 +39,7 @@ def handoff_open(
                 "language": language,
                 "patient": patient,
                 "summary": summary,
+                "is_urgent": is_urgent,
             },
         )
         if created:
@@ -43,6 +48,11 @@ def handoff_open(
             who = f"chat:{conversation_id}" if conversation_id else "system"
             _record(handoff, who=who, what="handoff_opened", where="chat" if conversation_id else "system")
     return handoff
+
+
+def handoffs_mark_urgent(conversation_id: UUID) -> None:
+    """Put the open hand-offs of a conversation before all others: an emergency was recognised in it."""
+    Handoff.objects.filter(conversation_id=conversation_id, state=Handoff.State.OPEN).update(is_urgent=True)
 
 
 def handoff_close(*, handoff: Handoff, actor: str) -> bool:

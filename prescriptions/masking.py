@@ -1,7 +1,7 @@
 """Mask the secrets in a message before it is stored: codes, dates of birth and national ids. Pure: no database.
 
 A number is masked only when its shape and the words around it say what it is. Phone numbers and e-mail addresses
-(identifiers that the customer is asked for), strengths, order dates and prescription numbers must stay readable.
+(identifiers that the assistant asks for), strengths, order dates and prescription numbers must stay readable.
 """
 
 import re

@@ -240,6 +240,7 @@ class Handoff(models.Model):
         IDENTITY_FAILED = "identity_failed", _("identity not confirmed")
         REFILL = "refill", _("a refill")
         EXTRA_DOSE = "extra_dose", _("an extra dose was taken")
+        ADVERSE_REACTION = "adverse_reaction", _("a reaction to a medicine")
         UNVERIFIABLE = "unverifiable", _("no checked answer")
 
     number = models.CharField(_("number"), max_length=40, unique=True)
@@ -254,6 +255,9 @@ class Handoff(models.Model):
     )
     language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
     summary = models.TextField(_("summary"), blank=True)
+    is_urgent = models.BooleanField(
+        _("urgent"), default=False, db_index=True, help_text=_("An emergency was open in the conversation.")
+    )
     created_at = models.DateTimeField(_("opened"), auto_now_add=True)
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
     closed_by = models.CharField(_("closed by"), max_length=100, blank=True)

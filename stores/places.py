@@ -11,6 +11,7 @@ from typing import Final
 
 from django.db import connection
 
+from pharmacy_site.lib.remembered import remembered
 from pharmacy_site.lib.text import fold, hebrew_stems, one_typo
 from pharmacy_site.lib.tokens import Span, Token, spans, written
 from pharmacy_site.lib.tokens import tokens as tokenize
@@ -131,7 +132,7 @@ def places_in(message: str) -> list[PlaceMention]:
 
 def stores_by_id(ids: Collection[int]) -> dict[int, Store]:
     """Return the stores with these numbers, also inactive ones, with their towns; at most one query."""
-    return Store.objects.select_related("locality").in_bulk(ids)
+    return remembered("stores", ids, Store.objects.select_related("locality").in_bulk)
 
 
 # Written as SQL because every message runs it, and the ORM takes longer to build it than the database to run it.
@@ -159,11 +160,8 @@ def _hits(tokens: list[Token]) -> list[_Hit]:
 
 def _named(names: Collection[str]) -> tuple[dict[str, list[Store]], dict[str, list[Locality]]]:
     """Return the stores and the towns with these names: stores by number, well-known towns first."""
-    rows: list[tuple[str, int, int]] = []
-    if names:
-        with connection.cursor() as cursor:
-            cursor.execute(_NAMED.format(names=", ".join(["%s"] * len(names))), 2 * sorted(names))
-            rows = sorted(cursor.fetchall())
+    found = remembered("names of places", names, _rows_named)
+    rows = sorted((name, pk, is_store) for name, of_name in found.items() for pk, is_store in of_name)
     store_of = stores_by_id({pk for _, pk, is_store in rows if is_store})
     town_of = Locality.objects.in_bulk({pk for _, pk, is_store in rows if not is_store})
     stores: dict[str, list[Store]] = {}
@@ -176,6 +174,17 @@ def _named(names: Collection[str]) -> tuple[dict[str, list[Store]], dict[str, li
     for towns in localities.values():
         towns.sort(key=lambda town: not town.is_prominent)
     return stores, localities
+
+
+def _rows_named(names: Collection[str]) -> dict[str, list[tuple[int, int]]]:
+    """Return, by name, the numbers of the stores (1) and of the towns (0) that have it."""
+    found: dict[str, list[tuple[int, int]]] = {name: [] for name in names}
+    if names:
+        with connection.cursor() as cursor:
+            cursor.execute(_NAMED.format(names=", ".join(["%s"] * len(names))), 2 * sorted(names))
+            for name, pk, is_store in cursor.fetchall():
+                found[name].append((pk, is_store))
+    return found
 
 
 def _near_miss(tokens: list[Token]) -> _Hit | None:

@@ -26,7 +26,7 @@ def _take_own_redis() -> None:
     url = os.environ.get("REDIS_URL") or os.environ.get("TEST_REDIS_URL") or "redis://127.0.0.1:6379/7"
     server, _, number = url.rpartition("/")
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    own = f"{server}/{min(int(number) + worker, 15)}"  # Redis has 16 unless told otherwise
+    own = f"{server}/{min(int(number) + worker, 15)}"  # Redis has 16 databases by default
     os.environ["TEST_REDIS_URL"] = own
     if settings.REDIS_URL:
         os.environ["REDIS_URL"] = settings.REDIS_URL = own

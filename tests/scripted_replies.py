@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 Call = tuple[str, Mapping[str, Any] | str]
-"""A tool's name and its arguments: an object, or a text that is sent as it stands."""
+"""A tool's name and its arguments: an object, or a text that is sent unchanged."""
 
 ANSWER: Final = "Aspirin is in stock in Haifa and in Tel Aviv. Would you like to know the opening hours?"
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError, connection, models, transaction
 from snapshots import snapshots
 
 from inventory.catalog import medications_search
-from inventory.models import Medication, StockLevel, StockMove
+from inventory.models import Medication, MedicationTerm, StockLevel, StockMove
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -22,7 +22,10 @@ def rows() -> dict[str, list[tuple[Any, ...]]]:
         fields = [
             field.attname
             for field in model._meta.concrete_fields
-            if not isinstance(field, models.DateTimeField) and field.attname != "password"
+            if not isinstance(field, models.DateTimeField)
+            and field.attname != "password"
+            # The index is inserted in the order in which the database reads its source, which may differ.
+            and not (field.primary_key and model is MedicationTerm)
         ]
         found[model._meta.db_table] = sorted(model._base_manager.values_list(*fields), key=repr)
     return found
@@ -40,8 +43,7 @@ def test_a_restored_demo_holds_what_a_fresh_load_leaves(demo_committed: None) ->
     call_command("load_demo", verbosity=0, stdout=StringIO())
     snapshots.changed()
     fresh = rows()
-    stamps = {"stores_edition"}  # drawn at random with every change
-    assert {table for table in fresh if fresh[table] != restored[table]} <= stamps
+    assert {table for table in fresh if fresh[table] != restored[table]} == set()
     assert len(fresh["inventory_medication"]) > 20 and fresh["inventory_searchterm"] and fresh["auth_user"]
 
 

@@ -184,7 +184,7 @@ def _store(renderer: Renderer, facts: ProductFacts, store: StockFacts) -> StoreR
 
 
 def _level(renderer: Renderer, facts: ProductFacts, quantity: int, *, low: bool = False) -> Level:
-    """Return how many there are, in words; of a controlled medicine customers are told no number."""
+    """Return how many there are, in words; never a number for a controlled medicine."""
     if facts.get("controlled"):
         level, words = "ask", renderer.say("ask_branch")
     elif not quantity:

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+from agent.answers.emergency_sentences import EMERGENCY_SENTENCES
+
 SENTENCES: Final[dict[str, tuple[str, str]]] = {
+    **EMERGENCY_SENTENCES,
     # -- talk -----------------------------------------------------------------------------------------------
     "greeting": (
         "Hello! I can tell you about medicines, stock in our branches and your prescriptions. What would you like to know?",
@@ -122,28 +125,6 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "refuse_push": (
         "I don't recommend what to buy. I can list what we have, and a pharmacist can advise you.",
         "איני ממליץ מה לקנות. אני יכול להציג מה יש לנו, ורוקח או רוקחת יוכלו לייעץ.",
-    ),
-    # -- emergencies ----------------------------------------------------------------------------------------
-    "emergency_MEDICAL": (
-        "This sounds like an emergency. Call an ambulance now: {medical}.",
-        "זה נשמע כמו מצב חירום. התקשרו עכשיו למד״א: {medical}.",
-    ),
-    "emergency_POISONING": (
-        "Too much of a medicine or swallowing something harmful is an emergency. Call {medical} now, also if there are no signs yet.",
-        "נטילת יתר או בליעת חומר מסוכן הן מצב חירום. התקשרו עכשיו ל-{medical}, גם אם אין עדיין סימנים.",
-    ),
-    "emergency_poison_centre": (
-        "The poison centre also answers: {poison}.",
-        "גם המרכז להרעלות עונה: {poison}.",
-    ),
-    "emergency_SELF_HARM": (
-        "You don't have to be alone with this. ERAN, {crisis}, answers at any hour. In immediate danger call {medical}.",
-        "לא חייבים להישאר עם זה לבד. ער״ן, {crisis}, זמינים בכל שעה. בסכנה מיידית: מד״א, {medical}.",
-    ),
-    "emergency_EXTRA_DOSE": (
-        "Please speak to a pharmacist or doctor right away about the extra dose, and don't take more until then. "
-        "If you feel unwell, call {medical}.",
-        "נא לפנות מיד לרוקח או לרופא בנוגע למנה הנוספת, ולא ליטול עוד עד אז. אם מרגישים לא טוב, התקשרו ל-{medical}.",
     ),
     # -- facts ----------------------------------------------------------------------------------------------
     "listed_as": ("{said} is listed with us as {name}.", "{said} רשום אצלנו בשם {name}."),
@@ -836,6 +817,7 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "identity_failed": ("Your identity could not be confirmed", "לא ניתן היה לאמת את הזהות"),
         "refill": ("You asked for a refill", "ביקשתם ניפוק"),
         "extra_dose": ("An extra dose was taken", "ניטלה מנה נוספת"),
+        "adverse_reaction": ("A reaction to a medicine", "תגובה לתרופה"),
         "unverifiable": ("The assistant had no checked answer", "לעוזר הדיגיטלי לא הייתה תשובה בדוקה"),
     },
 }

@@ -18,7 +18,7 @@ def as_of(renderer: Renderer) -> str:
 
 
 def units(renderer: Renderer, facts: ProductFacts, totals: Mapping[int, int]) -> str:
-    """Return how many packs there are; of a controlled medicine customers are told no number."""
+    """Return how many packs there are; never a number for a controlled medicine."""
     if facts.get("controlled"):
         return renderer.say("ask_branch")
     total = totals.get(int(facts["id"]), 0)

@@ -1,7 +1,7 @@
 """Sentences inside the tools' own results, English and Hebrew side by side.
 
 S0 has no language: its error texts are the documents' English. S1 words messages, notes and pairs in the language that
-was asked for, S2 in the caller's. What the agent says to customers is in `wording.py`.
+the call names, S2 in the caller's. What the agent says to customers is in `agent/answers/sentences.py`.
 """
 
 from typing import Final
@@ -109,7 +109,7 @@ TEXT: Final[dict[str, dict[str, str]]] = {
 }
 
 
-def say(key: str, language: str = "en", /, **values: object) -> str:
+def tool_text(key: str, language: str = "en", /, **values: object) -> str:
     """Return the sentence in this language; values are put in as they are, whatever marks they hold."""
     row = TEXT[key]
     return row.get(language, row["en"]).format(**values)

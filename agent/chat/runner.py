@@ -1,7 +1,7 @@
 """The runs at work in this process: one task per conversation, which no socket owns.
 
-Each run is kept alive by a heartbeat that also stores what it has shown so far. A sweep takes up the runs of processes
-that have died. When the process is asked to end, it finishes the answers at work and gives the rest back.
+A heartbeat extends each run's lease and stores what the run has shown so far. A sweep takes up the runs of processes
+that have died. When the process is to end, it finishes the answers that it has begun and releases the other runs.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ class Runner:
             self._tasks.pop(conversation_id, None)
 
     def _claim(self, conversation_id: UUID) -> runs.Claim | None:
-        """Claim the next run, unless the process was asked to end while this waited for a thread."""
+        """Claim the next run, unless the process began to end while this waited for a thread."""
         return None if self._ending else runs.run_claim(conversation_id)
 
     async def _one(self, claim: runs.Claim) -> None:

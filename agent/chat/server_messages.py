@@ -1,4 +1,4 @@
-"""The messages that the chat's server sends; `"v": 1` is added when one goes out."""
+"""Define the messages that the chat's server sends. The code that sends one adds `"v": 1`."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Count, Max, Q
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
@@ -134,18 +134,19 @@ def message_accept(
 def accept_precheck(conversation_id: UUID, client_msg_id: UUID | None = None) -> int | None:
     """Raise RateLimited, unless the message was accepted before: then return its number. One query."""
     now = timezone.now()
-    day, minute = Q(created_at__gt=now - timedelta(days=1)), Q(created_at__gt=now - timedelta(minutes=1))
-    same = Q(client_msg_id=client_msg_id, client_msg_id__isnull=False)
-    counted = ~Q(kind=Run.Kind.RESUME)
-    found = Run.objects.filter(day | same, conversation_id=conversation_id).aggregate(
-        known=Max("input_seq", filter=same),
-        of_day=Count("pk", filter=counted & day),
-        of_minute=Count("pk", filter=counted & minute),
+    day, minute = now - timedelta(days=1), now - timedelta(minutes=1)
+    which = Q(created_at__gt=day)
+    if client_msg_id:
+        which |= Q(client_msg_id=client_msg_id)
+    rows = Run.objects.filter(which, conversation_id=conversation_id)
+    found = list(rows.values_list("client_msg_id", "input_seq", "kind", "created_at"))
+    known = next(
+        (seq for client_id, seq, _, _ in found if client_msg_id and client_id == client_msg_id), None
     )
-    known: int | None = found["known"]
-    if known is None and found["of_minute"] >= settings.CHAT_MESSAGES_PER_MINUTE:
+    counted = [at for _, _, kind, at in found if kind != Run.Kind.RESUME and at > day]
+    if known is None and sum(at > minute for at in counted) >= settings.CHAT_MESSAGES_PER_MINUTE:
         raise RateLimited(60)
-    if known is None and found["of_day"] >= settings.CHAT_MESSAGES_PER_DAY:
+    if known is None and len(counted) >= settings.CHAT_MESSAGES_PER_DAY:
         raise RateLimited(3600)
     return known
 

@@ -46,6 +46,7 @@ def hand_over(
         language=conversation.language,
         patient=patient,
         summary=summary,
+        is_urgent=conversation.emergency_open,
     )
     language = as_language(conversation.language)
     words, waiting = label("reason", reason, language), say("handoff_waiting", language)

@@ -12,6 +12,8 @@ class ConversationChanges(TypedDict, total=False):
     language: str
     latitude: float | None
     longitude: float | None
+    emergency: str
+    emergency_open: bool
 
 
 # -- Events -------------------------------------------------------------------------------------------------

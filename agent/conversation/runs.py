@@ -20,7 +20,9 @@ from agent.conversation.liveness import dead_forget, dead_names, own_name
 from agent.conversation.records import MessagePayload, Progress
 from agent.inference.base import Usage
 from agent.models import Confirmation, Conversation, Event, Run
+from pharmacy_site.lib.savepoint import savepoint
 from prescriptions import identity
+from prescriptions.models import Patient
 
 OPEN: Final = (Run.State.PENDING, Run.State.RUNNING)
 EARLIER_TURNS: Final = 12
@@ -33,6 +35,10 @@ class Claim:
 
     run: Run
     conversation: Conversation
+    patient: Patient | None
+    """The patient whose identity is proven."""
+    identity_elsewhere: bool
+    """Whether nobody can be identified here, because the chat is in a frame on a site that is not ours."""
     messages: Sequence[events.Message]
     """The last messages up to the one that the run answers, oldest first."""
     tokens_spent: int
@@ -60,54 +66,63 @@ def run_claim(conversation_id: UUID) -> Claim | None:
 
     A run whose lease has ended can be claimed again: what its first process still writes no longer counts.
     """
-    while True:
-        try:
-            with transaction.atomic():
-                run = _run_take(conversation_id)
-                claim = _claim(run) if run else None
-        except IntegrityError:
-            # Another run of the conversation has just begun; its process takes this one next.
+    while claim := _claim_next(conversation_id):
+        if not _taken(claim.run):
             return None
-        if claim is None or claim.run.attempts <= settings.CHAT_ATTEMPTS:
+        if claim.run.attempts <= settings.CHAT_ATTEMPTS:
             return claim
         # This run may be crashing its workers.
         run_fail(claim.run, "internal")
+    return None
 
 
-def _run_take(conversation_id: UUID) -> Run | None:
-    """Give the first open run to this process, if it is free."""
-    owner, now = own_name(), timezone.now()
-    is_free = Q(state=Run.State.PENDING) | Q(lease_until=None) | Q(lease_until__lt=now)
+def _claim_next(conversation_id: UUID) -> Claim | None:
+    """Return the first open run, if it is free, with all that answering it needs.
+
+    This is read before the run is taken: an error here leaves the run to be claimed again at once.
+    """
     open_runs = Run.objects.filter(conversation_id=conversation_id, state__in=OPEN)
     # Its conversation comes in the same query: the run before may just have ended, and changed it.
-    rows = open_runs.select_related("conversation__patient", "conversation__site")
-    run = rows.order_by("input_seq", "created_at").first()
-    if run is None:
+    run = open_runs.select_related("conversation").order_by("input_seq", "created_at").first()
+    if run is None or (
+        run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= timezone.now()
+    ):
         return None
-    changes = {
-        "state": Run.State.RUNNING,
-        "attempts": run.attempts + 1,
-        "lease_owner": owner,
-        "lease_until": now + timedelta(seconds=settings.CHAT_LEASE),
-        "progress": {},
-    }
-    if not _unchanged(run).filter(is_free).update(**changes):
-        return None
-    for name, value in changes.items():
-        setattr(run, name, value)
-    return run
-
-
-def _claim(run: Run) -> Claim:
-    """Read what answering a run needs."""
-    waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(run.conversation_id) is not None
+    waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation_id) is not None
     return Claim(
         run,
         run.conversation,
-        messages=events.messages_until(run.conversation_id, run.input_seq, most=2 * EARLIER_TURNS + 1),
-        tokens_spent=spending.tokens_spent(run.conversation_id),
+        patient=run.conversation.proven_patient,
+        identity_elsewhere=run.conversation.identity_elsewhere,
+        messages=events.messages_until(conversation_id, run.input_seq, most=2 * EARLIER_TURNS + 1),
+        tokens_spent=spending.tokens_spent(conversation_id),
         challenge_open=waits,
     )
+
+
+def _taken(run: Run) -> bool:
+    """Give a run to this process; False when another process has just taken it, or another run of its conversation."""
+    now = timezone.now()
+    changes = {
+        "state": Run.State.RUNNING,
+        "attempts": run.attempts + 1,
+        "lease_owner": own_name(),
+        "lease_until": now + timedelta(seconds=settings.CHAT_LEASE),
+        "progress": {},
+    }
+    rows = _unchanged(run)
+    if run.state == Run.State.RUNNING:
+        rows = rows.filter(Q(lease_until=None) | Q(lease_until__lt=now))
+    try:
+        # Lets a caller's own transaction go on after the error.
+        with savepoint():
+            taken = rows.update(**changes)
+    except IntegrityError:
+        # Another run of the conversation has just begun; its process takes this one next.
+        return False
+    for name, value in changes.items():
+        setattr(run, name, value)
+    return bool(taken)
 
 
 def run_keep(run: Run, progress: Progress | None) -> bool:

@@ -157,6 +157,17 @@ class Session(ABC):
         """
 
 
+@dataclass
+class FixedReply(Session):
+    """Answers with a sentence of the server's own."""
+
+    reply: Reply
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
+        """Return the reply."""
+        return self.reply
+
+
 class Model(Protocol):
     """Something that can answer turns."""
 

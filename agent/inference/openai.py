@@ -9,10 +9,10 @@ import asyncio
 import json
 import logging
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import httpx2
 import openai
@@ -36,7 +36,7 @@ _RETRY_WAIT: Final = (0.2, 0.8)  # seconds, a random point between
 _LONGEST_RETRY_AFTER: Final = 2.0
 _CHARACTERS_PER_TOKEN: Final = 3  # a low guess for servers that report no usage: rather too many than too few
 _MOST_REPORTED_TOKENS: Final = 10_000_000  # no request takes more
-# An idle connection is kept for longer than the 5 s of the SDK: most turns would begin with a handshake.
+# Idle connections stay open longer than the SDK's 5 s; with those most turns would begin with a handshake.
 _CONNECTIONS: Final = httpx2.Limits(
     max_connections=1_000, max_keepalive_connections=100, keepalive_expiry=60.0
 )
@@ -91,7 +91,6 @@ class ChatCompletions:
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
         request = {
-            "model": self.model,
             "messages": messages,
             "stream_options": {"include_usage": True},
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
@@ -166,8 +165,10 @@ class ChatCompletions:
         is_second = False
         while True:
             try:
+                # As `extra_body`, since the SDK would walk through all messages and functions to convert what
+                # is ready to be sent.
                 stream: openai.AsyncStream[ChatCompletionChunk] = await self._completions.create(
-                    stream=True, **request
+                    model=self.model, messages=(), stream=True, extra_body=request
                 )
                 return stream
             except (openai.APIError, httpx2.HTTPError) as error:
@@ -191,21 +192,30 @@ def client_open(key: str, base_url: str, seconds: float) -> openai.AsyncOpenAI:
 
 
 class _LimitedBody(httpx2.AsyncByteStream):
-    """A response's body that ends with an error when it grows too long: the SDK keeps a line of any length."""
+    """A response's body that ends with an error when it grows too long: the SDK keeps a line of any length.
+
+    No generator itself, so that nothing is left to the garbage collector when an answer is dropped in the middle.
+    """
 
     def __init__(self, body: httpx2.AsyncByteStream) -> None:
-        self._body = body
+        self._body, self._pieces, self._size = body, aiter(body), 0
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for data in self._body:
-            size += len(data)
-            if size > _MOST_BYTES:
-                raise ModelUnavailable("too_long")
-            yield data
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        data = await anext(self._pieces)
+        self._size += len(data)
+        if self._size > _MOST_BYTES:
+            raise ModelUnavailable("too_long")
+        return data
 
     async def aclose(self) -> None:
         await self._body.aclose()
+        # httpx2 leaves the generators that read the connection suspended. It is closed, so that reading on ends them.
+        with suppress(httpx2.HTTPError):
+            async for _ in self._pieces:
+                pass
 
 
 async def _limit(response: httpx2.Response) -> None:

@@ -87,7 +87,7 @@ class LanguageSession:
         return Reply(text.whole.strip(), self._language, self._turn.state, free=True)
 
     def correct(self, problems: Sequence[str]) -> None:
-        """Tell the model which rules its answer broke, before it is asked again."""
+        """Tell the model which rules its answer broke, before the next request."""
         self._messages.append({"role": "system", "content": prompt.correction(problems, self._language)})
 
     async def _begin(self) -> None:

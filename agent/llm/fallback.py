@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from agent.answers.emergencies import alarm_reply
 from agent.answers.render import say
 from agent.inference.base import (
     ModelUnavailable,
@@ -57,7 +58,7 @@ class FallbackState:
 
     offline: OfflineSession | None = None
     is_announced: bool = False
-    """Whether the customer is told that the assistant works in basic mode."""
+    """Whether the answer says that the assistant works in basic mode."""
     corrections: int = 0
 
 
@@ -116,7 +117,10 @@ class FallbackSession(Session):
         )
 
     async def _carry_out(self, procedure: Procedure, speech: Speech) -> Sequence[Step] | Reply:
-        """Let the offline model do what the language model may only ask for."""
+        """Do what the language model may only ask for: raise an emergency, or let the offline model carry out a plan."""
+        if procedure.emergency:
+            speech.restart()
+            return alarm_reply(self.turn, [], [procedure.emergency])
         if obligations.due(
             self._understood
         ):  # two medicines in one message: our own plans say what they must
@@ -150,7 +154,7 @@ class FallbackSession(Session):
 
 
 def settled(understood: Understood, turn: Turn) -> bool:
-    """Return whether no language model is asked: the words settle it, or the medicine is not certain."""
+    """Return whether the offline model answers without the language model: the words settle it, or the medicine is not certain."""
     if turn.resumed or turn.code.get("outcome") or understood.answers_question:
         return True
     if any(frame.intent in SETTLED and frame.confidence >= SURE for frame in understood.frames):
@@ -167,7 +171,7 @@ def settled(understood: Understood, turn: Turn) -> bool:
 
 
 def _cannot_be_assessed(frame: Frame) -> bool:
-    """Return whether an interaction is asked about with a name that nothing of ours is called."""
+    """Return whether the customer asks about an interaction with a name that is not in the catalogue."""
     asked = (*frame.medicines, *frame.details.get("others", ()))
     return frame.intent == "interaction" and any("id" not in medicine for medicine in asked)
 

@@ -13,6 +13,7 @@ from agent.inference.base import ModelUnavailable, Step, Turn
 from agent.inference.openai import Call
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.reading.recognise import recognise
+from agent.safety.emergency import Emergency
 from agent.safety.privacy.placeholders import Placeholders
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
@@ -46,6 +47,19 @@ _PERSON: Final = _function(
     "Offer the customer a pharmacist, when you cannot help or they need a person. Ends your turn.",
     {},
 )
+EMERGENCIES: Final = {
+    "medical": Emergency.MEDICAL,
+    "poisoning": Emergency.POISONING,
+    "self_harm": Emergency.SELF_HARM,
+    "extra_dose": Emergency.EXTRA_DOSE,
+    "adverse_reaction": Emergency.ADVERSE,
+}
+_EMERGENCY: Final = _function(
+    "raise_emergency",
+    "Somebody may be in danger now, or needs a pharmacist or doctor at once: the system gives the number to call and "
+    "answers in your place. When in doubt, call it. Ends your turn.",
+    {"kind": {"type": "string", "enum": [*EMERGENCIES]}},
+)
 _IDENTIFY: Final = _function(
     "identify_customer",
     "The customer asks for their own prescriptions or a refill and nobody is identified yet: the system asks who they "
@@ -72,7 +86,7 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return (*tools, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY)
+    return (*tools, _EMERGENCY, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY)
 
 
 @dataclass(frozen=True)
@@ -81,10 +95,16 @@ class Procedure:
 
     intent: str
     medicine: str = ""
+    emergency: Emergency | None = None
 
 
 def procedure_of(calls: Sequence[Call]) -> Procedure | None:
-    """Return the procedure among a model's calls; None when there is none."""
+    """Return the procedure among a model's calls, an emergency before any other; None when there is none."""
+    for call in calls:
+        if call.name == "raise_emergency":
+            # A kind that does not exist is an emergency all the same.
+            kind = EMERGENCIES.get(str(call.arguments.get("kind")), Emergency.MEDICAL)
+            return Procedure("emergency", emergency=kind)
     for call in calls:
         if call.name == "offer_person":
             return Procedure("offer_person")
@@ -100,7 +120,7 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
 def frame_of(procedure: Procedure) -> Frame:
     """Return the frame of a procedure with the one product of its name.
 
-    A name that is not certain is left out: then the customer is asked, and reads no model's words.
+    An uncertain name is left out; then the assistant asks the customer, in a sentence of our own.
     """
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
     certain = len(named) == 1 and len(named[0].candidates) == 1

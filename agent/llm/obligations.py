@@ -33,7 +33,7 @@ _SHOWS_CARD: Final = ("get_medication_by_name", "get_medication_info")
 
 
 def due(understood: Understood) -> list[Step]:
-    """Return the interaction check that two or more medicines in one request always get, before any model is asked."""
+    """Return the interaction check for a request with two or more medicines; it runs before any model is called."""
     ids = asked_together(understood)
     if len(ids) < 2:
         return []
@@ -75,7 +75,7 @@ def completed(understood: Understood, turn: Turn, results: Sequence[StepResult],
 
 
 def _chips(renderer: Renderer, results: Sequence[StepResult], state: ConversationState) -> list[str]:
-    """Return what may be asked next about the one medicine of the answer, and a person."""
+    """Return suggestions: further questions about the one medicine of the answer, and a person."""
     chips = [renderer.say("chip_person")]
     focus = state.get("focus", [])
     if len(focus) != 1:

@@ -1,6 +1,6 @@
 """Write the prompt: the rules from `agent/llm/prompts/`, what is known of the conversation, the last messages.
 
-Everything that was written by a customer or stands in the database goes through placeholders and as JSON.
+Text of customers and of the database is sent as JSON, with personal values replaced by placeholders.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from agent.safety.privacy.placeholders import Placeholders
 from pharmacy_site.lib.json_values import rebuilt, same
 from pharmacy_site.lib.text import words
 
-LONGEST_ANSWER: Final = 700  # characters; a longer earlier answer is told by what it was about
+LONGEST_ANSWER: Final = 700  # characters; of a longer earlier answer only the subject is sent
 LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
 _RECITED: Final = 8  # words in a row that no answer has by chance
 _LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
@@ -155,7 +155,7 @@ _ADVICE: Final = "It gave advice, a judgement or a recommendation. State facts f
 
 
 def correction(problems: Sequence[str], language: str) -> str:
-    """Return what the model is told when its answer could not be shown."""
+    """Return the message to the model when its answer could not be shown."""
     reasons = dict.fromkeys(_CORRECTIONS.get(problem.partition(":")[0], _ADVICE) for problem in problems)
     return f"Your answer was not shown. {' '.join(reasons)} Answer again, in {_LANGUAGES[language]}."
 

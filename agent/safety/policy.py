@@ -45,7 +45,7 @@ def _asks_push(s: Sentence) -> bool:
 
 
 def _asks_dose(s: Sentence, *, measured: bool) -> bool:
-    """Return whether a dose for a person is asked for; the dosage on a label is a fact.
+    """Return whether the customer asks for a dose for a person; the dosage on a label is a fact.
 
     A person is named, or has a weight or an age, or the customer asks what they themselves should take.
     """
@@ -80,7 +80,7 @@ def _asks_diagnosis(s: Sentence) -> bool:
 
 
 def _asks_comparison(s: Sentence, *, own: bool) -> bool:
-    """Return whether it is asked which product is better; which is nearer, cheaper or the same is a fact."""
+    """Return whether the customer asks which product is better; which is nearer, cheaper or the same is a fact."""
     if s.has("place", "money", "leaflet") or s.has("better_no"):
         return False
     if s.has("better"):
@@ -97,7 +97,7 @@ def _asks_comparison(s: Sentence, *, own: bool) -> bool:
 
 
 def _asks_stock(s: Sentence) -> bool:
-    """Return whether stock is asked about; "יש" also begins what the customer has ("יש לי חום")."""
+    """Return whether the customer asks about stock; "יש" also begins what the customer has ("יש לי חום")."""
     owned = {place for span in s.spans("have_person") for place in range(*span)}
     return s.has("stock") or any(start not in owned for start, _ in s.spans("have_he"))
 

@@ -8,7 +8,7 @@ from typing import Literal
 
 from django.utils import timezone
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.tools.base import (
     Answer,
     Arguments,
@@ -103,11 +103,11 @@ def run(arguments: CheckInventoryArguments, context: ToolContext) -> Answer:
 def refuse(error: PharmacyError, arguments: CheckInventoryArguments, context: ToolContext) -> Refusal:
     """Word S0's errors."""
     if isinstance(error, NothingAsked):
-        return Refusal(say("s0_nothing_asked"))
+        return Refusal(tool_text("s0_nothing_asked"))
     if isinstance(error, NoInventory):
-        return Refusal(say("s0_no_inventory", medication=error.medication.pk, store=error.store_id))
+        return Refusal(tool_text("s0_no_inventory", medication=error.medication.pk, store=error.store_id))
     query = arguments.medication_name if arguments.medication_id is None else arguments.medication_id
-    return Refusal(say("s0_medication", query=query))
+    return Refusal(tool_text("s0_medication", query=query))
 
 
 def _medication(arguments: CheckInventoryArguments) -> Medication:

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from django.utils import timezone
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.evidence import Evidence, StockFacts
 from agent.tools.base import Answer, Arguments, CityNotServed, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
@@ -129,7 +129,7 @@ def run(arguments: CheckStockArguments, context: ToolContext) -> Answer:
 def refuse(error: PharmacyError, arguments: CheckStockArguments, context: ToolContext) -> Refusal:
     """Word an unserved city; otherwise return the products to choose from as evidence."""
     if isinstance(error, CityNotServed):
-        message = say("city_not_served", context.language, city=error.city)
+        message = tool_text("city_not_served", context.language, city=error.city)
         return Refusal(fields={"city": error.city, "message": message}, evidence=error.evidence)
     return refuse_loose(error, arguments, context)
 

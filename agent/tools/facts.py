@@ -1,6 +1,6 @@
 """Return facts about medications, leaflets and stores as JSON in both languages: the evidence beside a result.
 
-Their shapes are in `agent/inference/evidence.py`; each tool's own file says which of them it gives.
+Their shapes are in `agent/evidence.py`; each tool's own file says which of them it gives.
 """
 
 from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ Of AMBIGUOUS: `candidates`, `more`. Of NOT_FOUND: `near` (a typo away; chat only
 
 from typing import Literal
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.tools.base import Answer, Arguments, NameEmpty, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS0
 from agent.tools.facts import (
@@ -73,11 +73,11 @@ def run(arguments: GetMedicationByNameArguments, context: ToolContext) -> Answer
         name_en=name_en,
         name_he=name_he,
         active_ingredients=ingredients_with_strength(medication),
-        dosage_en=leaflet["dosage"]["en"] if "dosage" in leaflet else say("no_dosage", "en"),
-        dosage_he=leaflet["dosage"]["he"] if "dosage" in leaflet else say("no_dosage", "he"),
+        dosage_en=leaflet["dosage"]["en"] if "dosage" in leaflet else tool_text("no_dosage", "en"),
+        dosage_he=leaflet["dosage"]["he"] if "dosage" in leaflet else tool_text("no_dosage", "he"),
         rx_required=medication.rx_required,
-        warnings_en=leaflet["warnings"]["en"] if "warnings" in leaflet else say("no_warnings", "en"),
-        warnings_he=leaflet["warnings"]["he"] if "warnings" in leaflet else say("no_warnings", "he"),
+        warnings_en=leaflet["warnings"]["en"] if "warnings" in leaflet else tool_text("no_warnings", "en"),
+        warnings_he=leaflet["warnings"]["he"] if "warnings" in leaflet else tool_text("no_warnings", "he"),
     )
     return Answer(
         GetMedicationByNameSuccess(medication=details),
@@ -94,14 +94,16 @@ def refuse(error: PharmacyError, arguments: GetMedicationByNameArguments, contex
     """Word S0's errors."""
     query = arguments.medication_name
     if isinstance(error, NameEmpty):
-        return Refusal(say("s0_name_empty"))
+        return Refusal(tool_text("s0_name_empty"))
     if isinstance(error, MedicationAmbiguous):
         return Refusal(
-            say("s0_ambiguous", query=query),
+            tool_text("s0_ambiguous", query=query),
             {"query": query, "suggestions": suggestion_labels(error.candidates)},
             {"candidates": candidate_facts(error.candidates), "more": error.more},
         )
-    return Refusal(say("s0_no_match", query=query), {"query": query}, {"near": near_misses(query, context)})
+    return Refusal(
+        tool_text("s0_no_match", query=query), {"query": query}, {"near": near_misses(query, context)}
+    )
 
 
 TOOL = Tool(

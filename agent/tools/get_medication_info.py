@@ -6,7 +6,7 @@ Evidence of a success: `medication`, `leaflet` (see `facts.py`). Of MED_NOT_FOUN
 
 from typing import Literal
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.tools.base import Answer, Arguments, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS2
 from agent.tools.facts import ingredient_display, leaflet_facts, medication_facts
@@ -55,7 +55,7 @@ def run(arguments: GetMedicationInfoArguments, context: ToolContext) -> Answer:
         prescriptionRequired=medication.rx_required,
         labelUsage=leaflet["use"][context.language]
         if "use" in leaflet
-        else say("no_usage", context.language),
+        else tool_text("no_usage", context.language),
     )
     return Answer(
         GetMedicationInfoSuccess(medication=details, matchedBy=matched_by),

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal, cast
 
 from pydantic import Field
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.evidence import Labels, PairFacts, UnassessedFacts
 from agent.tools.base import Answer, Arguments, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
@@ -78,9 +78,11 @@ def run(arguments: InteractionCheckArguments, context: ToolContext) -> Answer:
         raise UnassessedIngredients(cast("Any", report.unassessed))  # also products without contents
     language = arguments.language
     if report.unassessed:
-        notes: str | None = say("unassessed", language, names=", ".join(_names(report.unassessed, language)))
+        notes: str | None = tool_text(
+            "unassessed", language, names=", ".join(_names(report.unassessed, language))
+        )
     else:
-        notes = say("none_listed", language) if report.level == "none" else None
+        notes = tool_text("none_listed", language) if report.level == "none" else None
     success = InteractionCheckSuccess(
         interaction_level=report.level,
         pairs=[
@@ -109,12 +111,12 @@ def refuse(error: PharmacyError, arguments: InteractionCheckArguments, context: 
     if isinstance(error, UnassessedIngredients):
         names = ", ".join(_names(error.unassessed, arguments.language))
         return Refusal(
-            say("unassessed", arguments.language, names=names),
+            tool_text("unassessed", arguments.language, names=names),
             evidence={"unknown": [], "unassessed": _unassessed_facts(error.unassessed)},
         )
     refs = [str(ref) for ref in error.refs] if isinstance(error, UnknownMedications) else []
     return Refusal(
-        say("unknown_ids", arguments.language, names=", ".join(refs)),
+        tool_text("unknown_ids", arguments.language, names=", ".join(refs)),
         evidence={"unknown": refs, "unassessed": []},
     )
 
@@ -138,8 +140,8 @@ def _message(pair: Pair, language: Language) -> str:
     names = {"a": named(pair.a, language), "b": named(pair.b, language)}
     if pair.kind == "same_ingredient":
         shared = ", ".join(named(ingredient, language) for ingredient in pair.ingredients)
-        return say("pair_same", language, ingredients=shared, **names)
-    return say(f"pair_{pair.level}", language, **names)
+        return tool_text("pair_same", language, ingredients=shared, **names)
+    return tool_text(f"pair_{pair.level}", language, **names)
 
 
 def _names(unassessed: Sequence[tuple[Medication, Ingredient | None]], language: Language) -> list[str]:

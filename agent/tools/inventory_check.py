@@ -6,7 +6,7 @@ Evidence of a success: `medications` (see `facts.py`, in the order of the matche
 
 from typing import Final, Literal
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import controlled, medication_facts, near_misses
@@ -63,7 +63,7 @@ def run(arguments: InventoryCheckArguments, context: ToolContext) -> Answer:
             StockedMedication.model_validate(stocked(medication, packs[medication.pk]))
             for medication in listed
         ],
-        notes=say("more_matches", arguments.language, count=MOST_MATCHES) if more else None,
+        notes=tool_text("more_matches", arguments.language, count=MOST_MATCHES) if more else None,
     )
     return Answer(
         success,
@@ -79,7 +79,7 @@ def run(arguments: InventoryCheckArguments, context: ToolContext) -> Answer:
 def refuse(error: PharmacyError, arguments: InventoryCheckArguments, context: ToolContext) -> Refusal:
     """Ask for another spelling."""
     return Refusal(
-        say("med_not_found", arguments.language, query=arguments.query),
+        tool_text("med_not_found", arguments.language, query=arguments.query),
         evidence={"near": near_misses(arguments.query, context)},
     )
 

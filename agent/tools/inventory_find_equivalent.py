@@ -6,7 +6,7 @@ Evidence of a success: `medication`, `equivalents` (see `facts.py`), `totals` `{
 
 from typing import Literal
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.tools.base import Answer, Arguments, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
 from agent.tools.facts import controlled, medication_facts
@@ -77,9 +77,9 @@ def run(arguments: InventoryFindEquivalentArguments, context: ToolContext) -> An
     )
     catalog.contents_load([medication, *(equivalent.medication for equivalent in found)])
     own = totals([medication.pk])[medication.pk]
-    notes = say("equivalence", arguments.language)
+    notes = tool_text("equivalence", arguments.language)
     if medication.substitution == Medication.Substitution.PHARMACIST_ONLY:
-        notes += " " + say("pharmacist_only", arguments.language)
+        notes += " " + tool_text("pharmacist_only", arguments.language)
     packs = {medication.pk: own} | {equivalent.medication.pk: equivalent.quantity for equivalent in found}
     products = [medication, *(equivalent.medication for equivalent in found)]
     return Answer(
@@ -104,10 +104,10 @@ def refuse(
     """Say which of the two was not found."""
     if isinstance(error, NoEquivalents):
         return Refusal(
-            say("no_equivalents", arguments.language, name=named(error.medication, arguments.language)),
+            tool_text("no_equivalents", arguments.language, name=named(error.medication, arguments.language)),
             evidence={"medication": medication_facts(error.medication)},
         )
-    return Refusal(say("med_not_found", arguments.language, query=arguments.med_id))
+    return Refusal(tool_text("med_not_found", arguments.language, query=arguments.med_id))
 
 
 def _described(equivalent: Equivalent) -> EquivalentMedication:

@@ -8,7 +8,7 @@ issued_on, last_filled_on, days_supply, schedule}]`: ids, numbers and dates only
 
 from typing import Literal
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.evidence import PrescriptionFacts
 from agent.tools.base import (
     ActionUnknown,
@@ -107,12 +107,12 @@ def run(arguments: PrescriptionManagementArguments, context: ToolContext) -> Ans
 def refuse(error: PharmacyError, arguments: PrescriptionManagementArguments, context: ToolContext) -> Refusal:
     """Word S0's errors; "not yours" and "does not exist" are the same words."""
     if isinstance(error, ActionUnknown):
-        return Refusal(say("s0_action", action=arguments.action))
+        return Refusal(tool_text("s0_action", action=arguments.action))
     if isinstance(error, PatientNotFound):
-        return Refusal(say("s0_user", identifier=arguments.user_identifier))
+        return Refusal(tool_text("s0_user", identifier=arguments.user_identifier))
     if isinstance(error, PrescriptionMissing):
-        return Refusal(say("s0_prescription_missing"))
-    return Refusal(say("s0_prescription", prescription=arguments.prescription_id))
+        return Refusal(tool_text("s0_prescription_missing"))
+    return Refusal(tool_text("s0_prescription", prescription=arguments.prescription_id))
 
 
 def _details(row: Prescription) -> PrescriptionDetails:

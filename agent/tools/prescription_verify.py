@@ -8,7 +8,7 @@ last_filled_on, days_supply}` or null: ids, numbers and dates only. A failure ha
 
 from typing import Literal
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.evidence import PrescriptionFacts
 from agent.tools.base import (
     Answer,
@@ -94,20 +94,20 @@ def run(arguments: PrescriptionVerifyArguments, context: ToolContext) -> Answer:
 def refuse(error: PharmacyError, arguments: PrescriptionVerifyArguments, context: ToolContext) -> Refusal:
     """Say which of the two was not found."""
     if isinstance(error, PatientNotFound):
-        return Refusal(say("patient_not_found", arguments.language))
-    return Refusal(say("med_not_found", arguments.language, query=arguments.med_id))
+        return Refusal(tool_text("patient_not_found", arguments.language))
+    return Refusal(tool_text("med_not_found", arguments.language, query=arguments.med_id))
 
 
 def _notes(found: eligibility.Verification, arguments: PrescriptionVerifyArguments) -> str | None:
     if not found.rx_required:
-        return say("otc", arguments.language)
+        return tool_text("otc", arguments.language)
     if found.prescription is None:
-        return say("rx_none", arguments.language)
+        return tool_text("rx_none", arguments.language)
     if not eligibility.status_is_known(found.prescription):
-        return say("rx_unknown", arguments.language)
+        return tool_text("rx_unknown", arguments.language)
     if found.next_step == "cannot_proceed":
         key = "no_refills" if found.rx_status == "active" else found.rx_status
-        return say(f"rx_{key}", arguments.language)
+        return tool_text(f"rx_{key}", arguments.language)
     return None
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from agent.answers.tool_sentences import say
+from agent.answers.tool_sentences import tool_text
 from agent.evidence import Evidence
 from agent.models import ToolCall
 from agent.tools import (
@@ -147,10 +147,10 @@ def _outcome(
         code, refusal = answered
         return False, code, failure(tool, code, refusal), refusal.evidence
     except Exception as error:
-        # The exception's text may hold what was asked, so only its type and the lines it passed are logged.
+        # The exception's text may hold what the customer wrote, so only its type and the lines it passed are logged.
         logger.error("tool %s failed: %s at %s", tool.name, type(error).__name__, trace_of(error))
         code = ENVELOPES[tool.family].unexpected
-        message = say("unexpected", getattr(parsed, "language", "en") if tool.family == "S1" else "en")
+        message = tool_text("unexpected", getattr(parsed, "language", "en") if tool.family == "S1" else "en")
         return False, code, failure(tool, code, Refusal(message if tool.family != "S2" else "")), {}
 
 

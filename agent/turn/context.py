@@ -1,4 +1,4 @@
-"""Read what a turn needs before the model is asked, and write its answer: two transactions."""
+"""Read what a turn needs before the model is called, and write its answer: two transactions."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -20,6 +20,7 @@ from agent.tools.base import ToolContext
 from agent.tools.registry import tool_get, toolcall_row
 from agent.turn.steps import ActionResult, ToolRun
 from pharmacy_site.lib.text import Language, as_language, language_of
+from prescriptions.handoffs import handoffs_mark_urgent
 from prescriptions.models import Handoff, Patient
 
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
@@ -72,7 +73,7 @@ class TurnContext:
 def turn_begin(claim: Claim) -> TurnContext:
     """Return a claimed run as it is to be answered."""
     run, conversation, question = claim.run, claim.conversation, claim.question
-    patient = conversation.proven_patient
+    patient = claim.patient
     text = question.payload["text"] if question else ""
     owner = question.patient_id if question else None
     language = as_language(conversation.language)
@@ -86,7 +87,7 @@ def turn_begin(claim: Claim) -> TurnContext:
         asked_by_another=owner is not None and owner != (patient.pk if patient else None),
         tokens_spent=claim.tokens_spent,
         identity_policy=settings.CHAT_IDENTITY,
-        identity_elsewhere=conversation.identity_elsewhere,
+        identity_elsewhere=claim.identity_elsewhere,
         challenge_open=claim.challenge_open,
         code=run.input.get("code", {}),
         location=conversation.location,
@@ -113,6 +114,8 @@ def _impersonal(state: ConversationState) -> ConversationState:
         found["place"] = state["place"]
     if "basic" in state:
         found["basic"] = state["basic"]
+    if "emergency" in state:
+        found["emergency"] = state["emergency"]
     if waiting := state.get("waiting"):
         found["waiting"] = {"intent": waiting["intent"]}
     return found
@@ -182,6 +185,12 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
     calls, payload = list(_calls(context)), _payload(context, reply)
     state = _state_to_store(context, reply.state, personal=bool(payload.get("personal")))
     changes: ConversationChanges = {"state": state, "language": reply.language}
+    emergency = state.get("emergency")
+    is_new = bool(emergency) and not context.conversation.emergency_open
+    if emergency:
+        changes["emergency"] = ",".join(emergency["kinds"])
+    if bool(emergency) != context.conversation.emergency_open:
+        changes["emergency_open"] = bool(emergency)
     owner = context.patient or context.began_as  # the answer that ends a proof is still to the patient
     with transaction.atomic():
         # An event's number locks the conversation's row. That comes first, as everywhere: the other order deadlocks.
@@ -203,6 +212,8 @@ def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
             changes=changes,
         )
         ToolCall.objects.bulk_create(calls)
+        if is_new:
+            handoffs_mark_urgent(context.conversation.pk)
         if not run_done(context.run, written["seq"], _worded_by(context, model), context.usage):
             transaction.set_rollback(True)
             return False

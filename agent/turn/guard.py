@@ -12,16 +12,19 @@ from typing import Any, Final
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from agent.answers.emergencies import alarm_reply
 from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
 from agent.answers.renderer import Renderer
-from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
+from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.reading.known_words import cue_lexicon
 from agent.llm.offline.session import OfflineModel
 from agent.models import Run
 from agent.safety import emergency, policy
+from agent.safety.emergency.after import remark_in
 from agent.state import ConversationState
 from agent.tools.base import redact
+from agent.turn import open_emergency
 from agent.turn.answer_check import OutputCheck
 from agent.turn.context import TurnContext
 
@@ -35,6 +38,7 @@ def warm_up() -> None:
     """Load every lexicon and the model's library: what is broken stops the start, and no customer waits for either."""
     import_string(settings.CHAT_MODEL)
     emergency.detect("hello")
+    remark_in("hello")
     policy.check_input("hello")
     policy.check_free("hello", "en")
     cue_lexicon()
@@ -43,9 +47,18 @@ def warm_up() -> None:
 async def intercept(context: TurnContext) -> Session | None:
     """Return the session that answers this turn in place of a model, or None."""
     turn = context.turn
-    kinds = emergency.detect_all(turn.text) if turn.text else []
-    if kinds:
-        return FixedReply(turn, _emergency(turn, kinds))
+    alarms = emergency.alarms(turn.text) if turn.text else []
+    if alarms and not open_emergency.reports_end(turn, alarms):
+        return FixedReply(turn, alarm_reply(turn, alarms, emergency.kinds_of(alarms)))
+    session = await _settled(context)
+    if not open_emergency.is_open(turn.state):
+        return session or await _refused(context)
+    return open_emergency.under_alarm(session) if session else await open_emergency.session_for(turn)
+
+
+async def _settled(context: TurnContext) -> Session | None:
+    """Return the session for a turn that no words have to be understood for: a button, a code."""
+    turn = context.turn
     if turn.asked_by_another:
         reply = Reply(say("asked_by_another", turn.language), turn.language, turn.state, fixed=True)
         return FixedReply(turn, reply)
@@ -60,23 +73,19 @@ async def intercept(context: TurnContext) -> Session | None:
         outcome = "expired"  # nothing waits for it any more, so nobody read it as a code
     if outcome in ("wrong", "expired"):
         return FixedReply(turn, _code_reply(turn, outcome))
-    verdict = policy.check_input(turn.text) if turn.text and not outcome else policy.InputVerdict.ANSWER
+    return None
+
+
+async def _refused(context: TurnContext) -> Session | None:
+    """Return the session that refuses advice; None when none is asked for."""
+    turn = context.turn
+    is_code = bool(turn.code.get("outcome"))
+    verdict = policy.check_input(turn.text) if turn.text and not is_code else policy.InputVerdict.ANSWER
     if verdict != policy.InputVerdict.ANSWER:
         # Advice is refused by code, whichever model is installed.
         context.turn = replace(turn, refused=str(verdict.name))
         return await OfflineModel().open(context.turn)
     return None
-
-
-@dataclass
-class FixedReply(Session):
-    """Answers with a sentence of the server's own."""
-
-    reply: Reply
-
-    async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
-        """Return the reply."""
-        return self.reply
 
 
 @dataclass
@@ -116,29 +125,6 @@ class ConfirmationSession(Session):
             return Reply(say("confirm_over", turn.language), turn.language, state, fixed=True)
         part = handed_off(Renderer(turn, turn.language), passed_on)
         return Reply(part.text, turn.language, state, cards=part.cards)
-
-
-def _emergency(turn: Turn, kinds: Sequence[emergency.Emergency]) -> Reply:
-    """Return the redirect, with the configured numbers."""
-    numbers = {
-        "medical": settings.EMERGENCY_MEDICAL,
-        "crisis": settings.EMERGENCY_CRISIS,
-        "poison": settings.EMERGENCY_POISON,
-    }
-    texts = [say(f"emergency_{kind.name}", turn.language, **numbers) for kind in kinds]
-    if settings.EMERGENCY_POISON and {kind.name for kind in kinds} & {"POISONING", "EXTRA_DOSE"}:
-        texts.append(say("emergency_poison_centre", turn.language, **numbers))
-    text = "\n\n".join(texts)
-    return Reply(
-        text,
-        turn.language,
-        {**turn.state, "pending": None},
-        suggestions=[say("chip_person", turn.language)],
-        fixed=True,
-        phones=[
-            number for number in numbers.values() if number and re.search(rf"\b{re.escape(number)}\b", text)
-        ],
-    )
 
 
 def _code_reply(turn: Turn, outcome: str) -> Reply:

@@ -49,4 +49,4 @@ class ActionResult(StepResult):
     identity_changed: bool = False
     """Whether it proved who asks, or ended the proof."""
     events: Sequence[tuple[str, Mapping[str, Any]]] = ()
-    """Types and payloads of the events by which the customer is asked for something: a code, a yes."""
+    """Types and payloads of the events that request something of the customer: a code, a confirmation."""

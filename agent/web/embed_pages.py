@@ -61,7 +61,7 @@ def frame(request: HttpRequest, public_id: str) -> HttpResponseBase:
     page = csp_replace({"frame-ancestors": sources})(lambda request: render(request, "embed.html", context))
     response = page(request)
     response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
-    # Not no-store: the shop's page could then not be kept for its visitors' way back.
+    # Not no-store: browsers could then not cache the shop's page for the back button.
     patch_cache_control(response, private=True, no_cache=True)
     return response
 

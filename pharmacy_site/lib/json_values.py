@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
-_PLAIN: Final = (str, int, float, type(None))  # most values of a result; asked first because it is quick
+_PLAIN: Final = (str, int, float, type(None))  # most values of a result; checked first because that is quick
 _Entries = Iterable[tuple[Any, Any]]
 
 

@@ -1,7 +1,7 @@
 """Memo for one turn: what was computed or looked up once in a turn is not computed again in it.
 
-Only for values that nobody changes: texts, numbers, tuples, results that are read only. Rows of the database are read
-again each time, since whoever gets an instance may prefetch into it.
+Only for what nobody changes: texts, numbers, results, and the rows of products and stores, which a turn reads once and
+shares. Whoever gets such a row may prefetch into it, but not set its fields.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
@@ -29,7 +29,7 @@ def remembering() -> Iterator[None]:
 def remembered(kind: Hashable, keys: Collection[K], read: Callable[[set[K]], Mapping[K, V]]) -> dict[K, V]:
     """Return what `read` finds for these keys; it is called only with keys that this turn's memo does not hold yet.
 
-    `kind` names what is read. Outside of `remembering` nothing is kept: `read` is called with all keys.
+    `kind` names what is read. Outside of `remembering` nothing is stored: `read` is called with all keys.
     """
     memo = _memo.get()
     if memo is None:

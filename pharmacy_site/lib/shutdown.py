@@ -4,4 +4,4 @@ from threading import Event
 from typing import Final
 
 shutting_down: Final = Event()
-"""Set once, when the process is asked to end."""
+"""Set once, when the process begins to end."""

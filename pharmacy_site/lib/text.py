@@ -112,7 +112,7 @@ def fold(text: str) -> str:
         text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text.translate(_ASCII_QUOTES).lower())
         text = _NOT_OF_ASCII_WORDS.sub(" ", text).replace(_DECIMAL_STAND_IN, ".")
         return " ".join(_DIGITS_THEN_LETTERS.sub(r"\1 \2", text).split())
-    # Quotes first: compatibility normalisation would turn an acute accent that stands for one into a blank.
+    # Quotes first: compatibility normalisation would turn an acute accent that is used as one into a blank.
     text = "".join(char for char in text.translate(_LIGATURES) if char not in _QUOTES)
     text = _IGNORABLE.sub("", text)
     text = unicodedata.normalize("NFKC", text).casefold()

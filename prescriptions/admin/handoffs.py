@@ -1,7 +1,10 @@
 """Show the customers who wait for a person, and let staff close their hand-offs."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from django.contrib import admin, messages
-from django.db.models import Model, QuerySet
+from django.db.models import Case, Model, Q, QuerySet, When
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -18,13 +21,14 @@ from prescriptions.models import Handoff
 class HandoffAdmin(PatientData):
     """Hand-offs: customers who were promised a person."""
 
-    list_display = ["number", "state", "reason", "language", "patient", "created_at", "closed_at"]
-    list_filter = ["state", "reason", "language"]
+    list_display = ["number", "state", "urgent", "reason", "language", "patient", "created_at", "closed_at"]
+    list_filter = ["state", "is_urgent", "reason", "language"]
     list_select_related = ["patient"]
     search_fields = ["number", "conversation_id"]
     fields = [
         "number",
         "state",
+        "is_urgent",
         "reason",
         "language",
         "patient",
@@ -36,6 +40,16 @@ class HandoffAdmin(PatientData):
     ]
     readonly_fields = fields
     actions = ["close"]
+
+    def get_ordering(self, request: HttpRequest) -> Sequence[Any]:
+        """Put those first that wait with an emergency."""
+        waits_urgently = Q(state=Handoff.State.OPEN, is_urgent=True)
+        return [Case(When(waits_urgently, then=0), default=1).asc(), "-pk"]
+
+    @admin.display(description=_("urgent"), ordering="is_urgent")
+    def urgent(self, row: Handoff) -> str:
+        """Return a mark that is seen at once."""
+        return format_html("<strong>{}</strong>", _("EMERGENCY")) if row.is_urgent else ""
 
     @admin.display(description=_("conversation"))
     def conversation(self, row: Handoff) -> str:

@@ -43,7 +43,7 @@ export class Answers {
     live.steps?.remove();
     live.steps = null;
     live.doing.replaceChildren(this.word("thinking"));
-    // After a reconnection the same attempt is told of once more, and goes on behind what is shown.
+    // After a reconnection the server announces the same attempt again; its text goes on behind what is shown.
     if (run !== this.#resumed || attempt !== live.attempt) this.#show(live, []);
     live.attempt = attempt;
     this.#resumed = null;

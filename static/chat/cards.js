@@ -1,6 +1,6 @@
 /**
  * Fact cards. What arrives is text and plain numbers: text becomes text nodes, and the only links are made here, from
- * the digits of a phone and a pair of coordinates. Shapes by kind: agent/llm/offline/cards.py.
+ * the digits of a phone and a pair of coordinates. Shapes by kind: agent/answers/cards.py.
  */
 
 import { direction, h, hasHebrew, icon, languageOf, textNodes } from "./dom.js";
@@ -39,7 +39,7 @@ function lists(value) {
   return Array.isArray(value) ? value.filter(Array.isArray) : [];
 }
 
-/** A name, a number or a short value: it keeps its own direction whatever stands beside it. */
+/** A name, a number or a short value: it keeps its own direction whatever the text beside it. */
 function piece(value, lang) {
   const text = plain(value);
   if (!text) return null;
@@ -55,7 +55,7 @@ function sentence(value, lang, attributes = {}) {
   return h("p", { dir: other || null, ...attributes }, textNodes(text, lang));
 }
 
-/** Words that an icon stands beside: the meaning is never in a colour alone. */
+/** Words with an icon beside them: colour alone never carries the meaning. */
 function marked(name, value, lang, kind) {
   const words = piece(value, lang);
   return words && h("span", { class: `chat-mark-line chat-is-${kind}` }, name ? icon(name) : null, words);

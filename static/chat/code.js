@@ -1,4 +1,4 @@
-/** The field for a one-time code: when it is asked for, what went wrong, when it goes away. */
+/** The field for a one-time code: when it is shown, what went wrong, when it is hidden. */
 
 import { h, hour } from "./dom.js";
 import { counted } from "./words.js";
@@ -7,7 +7,7 @@ export class CodeForm {
   #sent = false;
 
   /**
-   * @param {(code: string) => boolean} options.send false when there is no line: a code is never kept for later
+   * @param {(code: string) => boolean} options.send returns false without a connection: a code is never stored for later
    * @param {() => void} options.leave puts the focus elsewhere when the field goes away
    */
   constructor({ word, send, leave }) {
@@ -52,7 +52,7 @@ export class CodeForm {
     if (hadFocus) this.leave();
   }
 
-  /** The server refused a code; returns whether the field itself has told of it. */
+  /** The server refused a code; returns whether the field itself shows that. */
   refused({ code, tries_left: left }) {
     this.#sent = false;
     if (code !== "code_wrong" || left === 0) {

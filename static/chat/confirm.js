@@ -46,7 +46,7 @@ export class Confirmations {
     return card.element;
   }
 
-  /** What screen readers are told of a card, once. */
+  /** What is announced of a card to screen readers, once. */
   spoken({ summary: { title, rows, yes, no } }) {
     const facts = rows.map(([label, value]) => `${label}: ${value}`);
     return [title, ...facts, `${yes} / ${no}`].join(". ");
@@ -60,7 +60,7 @@ export class Confirmations {
     this.#close(card, answer ? this.word("confirmChosen", { answer }) : this.word("confirmAnswered"));
   }
 
-  /** The server refused something; returns whether it was a card's answer, and the card has told of it. */
+  /** The server refused something; returns whether it was a card's answer, so that the card shows it. */
   refused({ code }) {
     const card = this.#waiting;
     if (!card) return false;

@@ -102,7 +102,7 @@ export class Connection {
     if (frame) this.#queue(id, frame);
   }
 
-  /** Sends what is never kept for later: a code costs a try, a yes has an effect. False when there is no line. */
+  /** Sends what is never stored for later: a code costs a try, a yes has an effect. Returns false without a connection. */
   sendNow(type, fields = {}) {
     if (this.#ready) this.#write({ type, ...fields });
     return this.#ready;

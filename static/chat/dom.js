@@ -93,7 +93,7 @@ function runNodes(text, runs, dir) {
   return nodes;
 }
 
-/** An answer's text: a paragraph for each blank line; single line breaks and lists are kept by the style. */
+/** An answer's text: a paragraph for each blank line; the style shows single line breaks and lists. */
 export function paragraphs(text, lang) {
   return text
     .split(/\n{2,}/)

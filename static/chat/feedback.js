@@ -6,7 +6,7 @@ const LONGEST_COMMENT = 1_000;
 
 export class Feedback {
   #rows = new Map(); // seq → the thumbs of that answer
-  #waiting = []; // rows whose rating the server has not kept yet, in order
+  #waiting = []; // rows whose rating the server has not stored yet, in order
 
   /** `grown` is called when a form needs more room. */
   constructor({ word, send, say, grown }) {
@@ -54,7 +54,7 @@ export class Feedback {
     this.say(this.word("feedbackSaved"));
   }
 
-  /** The server refused, or the line is gone: back to what was kept. Returns whether a rating was waiting. */
+  /** The server refused, or the connection is lost: back to the stored rating. Returns whether a rating was waiting. */
   refused() {
     const row = this.#waiting.shift();
     if (!row) return false;

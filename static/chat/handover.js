@@ -39,7 +39,7 @@ export class Handover {
     this.say(this.word("continueOpened"));
   }
 
-  /** Returns whether it was the way out that the server refused, and the card has told of it. */
+  /** Returns whether the server refused to move the chat to our own page, which the card then shows. */
   refused(sentence) {
     const state = this.#waiting;
     this.clear();

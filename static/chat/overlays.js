@@ -151,7 +151,7 @@ export class Sheet {
   }
 }
 
-/** The notice on privacy; `days` is how long conversations are kept, if the server has said so. */
+/** The notice on privacy; `days` is how long conversations are stored, if the server has said so. */
 export function privacyNotice(word, days) {
   const kept = days ? [word("consent", { days })] : [];
   return {

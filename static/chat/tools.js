@@ -17,7 +17,7 @@ export class PersonButton {
     );
   }
 
-  /** Whether a person was asked for and the chat has not heard of it yet. */
+  /** Whether the customer has requested a person and the server has not confirmed it yet. */
   asked(asked) {
     this.element.setAttribute("aria-disabled", String(asked));
     this.label.textContent = this.word(asked ? "personAsked" : "person");
@@ -91,7 +91,7 @@ export class Place {
   }
 }
 
-/** About a hundred metres: near enough for the way to a branch, and no more is told. */
+/** About a hundred metres: near enough for the way to a branch; nothing more exact is sent. */
 function coarse(degrees) {
   return Math.round(degrees * 1_000) / 1_000;
 }

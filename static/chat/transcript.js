@@ -16,7 +16,7 @@ export class Transcript {
   /**
    * @param {object} parts `view` scrolls, `list` holds the items, `jump` is the button "new messages"
    * @param {object} actions `choose(text)` a suggestion, `retry(id)` a refused message, `busy(yes)` while answers are in
-   *   the making; `card(content, lang)` and `extras(event)` give the elements of a card and of what stands under an answer
+   *   the making; `card(content, lang)` and `extras(event)` give the elements of a card and of what is shown under an answer
    */
   constructor({ view, list, jump, word, lang, announcer, actions }) {
     Object.assign(this, { view, list, jump, word, lang, announcer, actions });
@@ -63,7 +63,7 @@ export class Transcript {
     this.toEnd();
   }
 
-  /** The server has the message: it is kept now, whatever happens to the line. */
+  /** The server has stored the message, so a lost connection does not matter. */
   accepted(id) {
     const item = this.#echoes.get(id);
     if (!item) return;
@@ -130,7 +130,7 @@ export class Transcript {
     if (fresh) this.announcer.say(text, this.lang);
   }
 
-  /** An element that stands by itself between the messages. */
+  /** An element of its own between the messages. */
   add(element, { fresh, spoken }) {
     const item = this.#item("system", [element]);
     this.#place(item, fresh);

@@ -1,16 +1,15 @@
 """Staff read conversations with the tool calls of each answer; those who may not see patients see none of it."""
 
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from answering import answer_next
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.utils.html import escape
+from talking import Talk
 
-from agent.conversation import accept, events
+from agent.conversation import events
 from agent.models import ApiKey, Conversation, ToolCall
 from prescriptions.models import AuditEvent
 
@@ -19,11 +18,10 @@ SCRIPT = "<script>alert(1)</script> do you have Advil?"
 
 @pytest.fixture
 def conversation(demo_committed: None) -> Conversation:
-    found, _ = events.conversation_begin(language="en")
+    talk = Talk()
     for text in (SCRIPT, "Do you have Cetirizine in stock?"):
-        accept.message_accept(conversation_id=found.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1")
-        answer_next(found.pk)
-    return found
+        talk.say(text)
+    return talk.conversation
 
 
 def staff(role: str) -> Client:
@@ -35,7 +33,7 @@ def staff(role: str) -> Client:
 
 
 @pytest.mark.parametrize("role", ["pharmacist", "physician", "auditor"])
-def test_a_conversation_is_shown_with_its_tool_calls_and_the_look_is_recorded(
+def test_a_conversation_is_shown_with_its_tool_calls_and_the_view_is_audited(
     conversation: Conversation, role: str
 ) -> None:
     client = staff(role)
@@ -51,13 +49,13 @@ def test_a_conversation_is_shown_with_its_tool_calls_and_the_look_is_recorded(
 
 
 @pytest.mark.parametrize("role", ["technician", "administrator"])
-def test_who_may_not_see_patients_sees_no_conversation(conversation: Conversation, role: str) -> None:
+def test_a_role_without_patient_data_sees_no_conversation(conversation: Conversation, role: str) -> None:
     client = staff(role)
     assert client.get("/admin/agent/conversation/").status_code == 403
     assert client.get(f"/admin/agent/conversation/{conversation.pk}/change/").status_code == 403
 
 
-def test_nobody_writes_a_conversation_or_a_tool_call_by_hand(conversation: Conversation) -> None:
+def test_staff_cannot_change_or_delete_a_conversation_or_a_tool_call(conversation: Conversation) -> None:
     client = staff("pharmacist")
     call = ToolCall.objects.first()
     assert call

@@ -20,7 +20,7 @@ def _one_process(settings: Any) -> None:
     settings.REDIS_URL = settings.CELERY_BROKER_URL = ""
 
 
-def test_everything_in_one_process(client: Client) -> None:
+def test_a_site_without_services_is_ready(client: Client) -> None:
     response = client.get("/readyz")
     assert response.status_code == 200
     assert response.json() == {
@@ -33,7 +33,9 @@ def test_everything_in_one_process(client: Client) -> None:
     assert response["Cache-Control"] == "no-store"
 
 
-def test_without_the_database(client: Client, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
+def test_without_the_database_the_site_is_not_ready(
+    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
     def down() -> str:
         raise OperationalError("password=secret")
 
@@ -45,7 +47,9 @@ def test_without_the_database(client: Client, monkeypatch: pytest.MonkeyPatch, c
 
 
 @pytest.mark.parametrize("part", PARTS[1:])
-def test_without_another_part(client: Client, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+def test_without_another_part_the_site_is_degraded(
+    client: Client, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
     def down() -> str:
         raise ConnectionError
 
@@ -66,14 +70,16 @@ def test_a_process_that_shuts_down_is_not_ready(client: Client, monkeypatch: pyt
     assert (response.status_code, response.json()["status"]) == (503, "ending")
 
 
-def test_redis_and_the_broker_are_asked_for_real(client: Client, settings: Any) -> None:
+def test_an_unreachable_redis_and_broker_are_reported_as_down(client: Client, settings: Any) -> None:
     settings.REDIS_URL = settings.CELERY_BROKER_URL = "redis://127.0.0.1:1/0"
     response = client.get("/readyz")
     assert response.status_code == 200
     assert response.json()["channel_layer"] == response.json()["broker"] == "down"
 
 
-def test_a_part_that_hangs_is_reported_in_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_that_does_not_answer_is_reported_within_the_time_limit(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     released = threading.Event()
 
     def hangs() -> str:

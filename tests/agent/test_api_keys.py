@@ -45,7 +45,7 @@ def test_the_command_prints_only_the_key() -> None:
 
 
 @pytest.mark.parametrize("arguments", [["x"], ["x", "--scope", "root"], []])
-def test_the_command_refuses(arguments: list[str]) -> None:
+def test_the_command_refuses_wrong_arguments(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
         call_command("issue_api_key", *arguments)
     assert not ApiKey.objects.exists()
@@ -55,7 +55,7 @@ def test_the_command_refuses(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer nonsense", "Basic dXNlcjpwYXNz", "Bearer a b", "phk_x", "Bearer ß"]
 )
-def test_no_key_no_entry(client: Client, address: str, header: str | None) -> None:
+def test_a_request_without_a_valid_key_is_refused(client: Client, address: str, header: str | None) -> None:
     response = client.get(address, headers={} if header is None else {"authorization": header})
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == "Bearer"
@@ -63,7 +63,7 @@ def test_no_key_no_entry(client: Client, address: str, header: str | None) -> No
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-def test_no_key_no_tool(client: Client, tool: str) -> None:
+def test_a_tool_without_a_valid_key_is_refused(client: Client, tool: str) -> None:
     response = client.post(f"/api/v1/tools/{tool}/", "{}", content_type="application/json")
     assert response.status_code == 401
 
@@ -100,7 +100,7 @@ def _three_a_minute(settings: Any) -> None:
 
 
 @pytest.mark.usefixtures("_three_a_minute")
-def test_too_many_calls(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_beyond_the_rate_are_refused(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agent.web.authentication.time.time", lambda: 1_800_000_010.0)
     key, other = key_issue(name="x", scopes=["tools"]), key_issue(name="y", scopes=["tools"])
     statuses = [client.get("/api/v1/tools/", headers=bearer(key)).status_code for _ in range(5)]
@@ -114,7 +114,7 @@ def test_too_many_calls(client: Client, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.usefixtures("_three_a_minute")
-def test_without_the_cache_calls_go_through_and_that_is_logged(
+def test_without_the_cache_calls_are_accepted_and_a_warning_is_logged(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Down:
@@ -127,5 +127,5 @@ def test_without_the_cache_calls_go_through_and_that_is_logged(
     assert "throttle not counted" in caplog.text and "password" not in caplog.text
 
 
-def test_the_default_rate(settings: Any) -> None:
+def test_the_default_rate_is_600_a_minute(settings: Any) -> None:
     assert settings.REST_FRAMEWORK["DEFAULT_THROTTLE_RATES"]["key"] == "600/min"

@@ -4,20 +4,16 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from answering import answer_next
-from django.utils import timezone
+from talking import Talk
 
 from agent.answers import cards
 from agent.answers.renderer import Renderer
-from agent.conversation import accept, events
 from agent.inference.base import Turn
-from agent.models import Conversation, Event, ToolCall
+from agent.models import ToolCall
 from agent.safety.grounding import Grounds
 from inventory.models import Medication, StockLevel
-from prescriptions.models import Patient
 from stores.models import Store
 
 Ask = Callable[..., list[dict[str, Any]]]
@@ -31,15 +27,7 @@ def ask(demo_committed: None) -> Ask:
     """Ask in a new conversation of the offline model and return the answer's cards."""
 
     def asked(text: str, patient: str = "") -> list[dict[str, Any]]:
-        conversation, _ = events.conversation_begin(language="en")
-        if patient:
-            person = Patient.objects.get(mrn=patient)
-            Conversation.objects.filter(pk=conversation.pk).update(patient=person, verified_at=timezone.now())
-        accept.message_accept(
-            conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
-        )
-        answer_next(conversation.pk)
-        answer = Event.objects.get(conversation=conversation, payload__role="assistant").payload
+        answer = Talk(patient=patient or None).ask(text)
         assert {card["kind"] for card in answer["cards"]} <= KINDS
         for text in _texts(answer["cards"]):
             assert "://" not in text and "<" not in text
@@ -63,7 +51,7 @@ def _bare(text: str) -> str:
     return re.sub("[\u2066-\u2069]", "", text)
 
 
-def test_medication_with_its_facts_and_dated_source(ask: Ask) -> None:
+def test_a_medication_card_has_facts_and_a_dated_source(ask: Ask) -> None:
     [card] = ask("Tell me about Ibuprofen")
     data = card["data"]
     assert (card["kind"], data["title"], data["rx"]) == ("medication", "Ibuprofen", False)
@@ -75,7 +63,7 @@ def test_medication_with_its_facts_and_dated_source(ask: Ask) -> None:
     assert re.fullmatch(r"Source: Product leaflet .*, updated \d\d\.\d\d\.\d{4}", data["source"])
 
 
-def test_medication_without_a_price_says_none_and_is_tagged_rx(ask: Ask) -> None:
+def test_a_prescription_medicine_without_a_price_shows_its_tag_and_no_price(ask: Ask) -> None:
     [card] = ask("ספרו לי על אמוקסיצילין")
     data = card["data"]
     assert (data["tag"], data["rx"]) == ("במרשם", True)
@@ -83,7 +71,7 @@ def test_medication_without_a_price_says_none_and_is_tagged_rx(ask: Ask) -> None
     assert _bare(dict(data["rows"])["אריזה"]) == "20 קפסולות"
 
 
-def test_branches_carry_hours_phone_and_coordinates(ask: Ask) -> None:
+def test_a_branch_on_a_card_has_hours_phone_and_coordinates(ask: Ask) -> None:
     [card, _] = ask("Do you have Advil in Jaffa?")
     rows = card["data"]["stores"]
     assert [row["name"] for row in rows] == ["Florentin, Tel Aviv", "Ramat Aviv, Tel Aviv"]  # nearest first
@@ -97,13 +85,13 @@ def test_branches_carry_hours_phone_and_coordinates(ask: Ask) -> None:
     assert set(card["data"]["words"]) == {"call", "map", "window"}
 
 
-def test_no_kilometres_unless_somebody_said_from_where(ask: Ask) -> None:
+def test_without_a_place_no_kilometres_are_shown(ask: Ask) -> None:
     [card] = ask("Which branches have Advil?")
     assert card["data"]["stores"]
     assert all(not row["km"] for row in card["data"]["stores"])
 
 
-def test_online_store_is_nowhere_on_the_map(ask: Ask) -> None:
+def test_the_online_store_has_no_place_on_the_map(ask: Ask) -> None:
     [card] = ask("Is Cetirizine in stock?")
     [row] = card["data"]["stores"]
     assert (row["name"], row["stock"], row["level"]) == ("Online store", "200 units", "ok")
@@ -112,11 +100,11 @@ def test_online_store_is_nowhere_on_the_map(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("question", ["Do you have oxycodone in Dizengoff?", "Do you have diazepam?"])
-def test_controlled_medicine_has_no_quantity_on_any_card(ask: Ask, question: str) -> None:
+def test_a_controlled_medicine_has_no_quantity_on_any_card(ask: Ask, question: str) -> None:
     assert not [text for text in _texts(ask(question)) if re.search(r"\d+ unit", text)]
 
 
-def test_list_of_products_asks_the_branch_about_a_controlled_one(ask: Ask) -> None:
+def test_a_list_of_products_refers_to_the_branch_for_a_controlled_one(ask: Ask) -> None:
     Medication.objects.filter(name_en="Nurofen").update(schedule="III")
     [card] = ask("Which pain relievers do you have?")
     found = {row["name"].split(",")[0]: row for row in card["data"]["products"]}
@@ -124,21 +112,21 @@ def test_list_of_products_asks_the_branch_about_a_controlled_one(ask: Ask) -> No
     assert found["Ibuprofen"]["rx"] is False
 
 
-def test_equivalents_come_with_the_whole_disclosure_and_unranked_tags(ask: Ask) -> None:
+def test_equivalents_have_the_whole_disclosure_and_unranked_tags(ask: Ask) -> None:
     [card] = ask("Do you have PainAway?")
     assert card["kind"] == "equivalents"
     assert "Possible differences: price, inactive ingredients, packaging." in card["data"]["note"]
     assert all(row["tag"] and row["stock"] for row in card["data"]["products"])
 
 
-def test_nothing_is_listed_in_place_of_what_a_pharmacist_decides(ask: Ask) -> None:
+def test_a_substitute_that_only_a_pharmacist_may_decide_is_not_listed(ask: Ask) -> None:
     Medication.objects.filter(name_en__in=["PainAway", "IbuTabs"]).update(substitution="pharmacist_only")
     assert ask("Is there a substitute for PainAway?") == []
     [card] = ask("Is there a substitute for Nurofen?")
     assert [row["name"].split(",")[0] for row in card["data"]["products"]] == ["Ibuprofen"]
 
 
-def test_interactions_say_the_level_and_our_sentence(ask: Ask) -> None:
+def test_an_interaction_card_has_the_level_and_the_stored_sentence(ask: Ask) -> None:
     [card] = [card for card in ask("Can I take warfarin with ibuprofen?") if card["kind"] == "interactions"]
     [pair] = card["data"]["pairs"]
     assert pair["names"] == ["Warfarin", "Ibuprofen"]
@@ -146,7 +134,7 @@ def test_interactions_say_the_level_and_our_sentence(ask: Ask) -> None:
     assert "cannot be taken together" in pair["text"]
 
 
-def test_prescriptions_say_what_is_left_and_when(ask: Ask) -> None:
+def test_a_prescription_card_has_refills_and_dates(ask: Ask) -> None:
     [card] = ask("What prescriptions do I have?", patient="10000101")
     rows = card["data"]["prescriptions"]
     assert {row["name"] for row in rows} == {"Amoxicillin", "Metformin"}
@@ -167,11 +155,13 @@ def test_prescriptions_say_what_is_left_and_when(ask: Ask) -> None:
         ({"can_refill": False, "status": "completed"}, {}, "completed"),
     ],
 )
-def test_refill_verdicts(row: dict[str, Any], facts: dict[str, Any], verdict: str) -> None:
+def test_a_prescriptions_state_gives_its_refill_verdict(
+    row: dict[str, Any], facts: dict[str, Any], verdict: str
+) -> None:
     assert cards.refill_verdict(row, facts) == verdict
 
 
-def test_handoff_says_its_number_and_why(ask: Ask) -> None:
+def test_a_hand_off_card_has_its_number_and_reason(ask: Ask) -> None:
     [card] = ask("I want to talk to a person please")
     assert re.fullmatch(r"Request H-\d+", card["data"]["title"])
     assert dict(card["data"]["rows"]) == {
@@ -180,14 +170,14 @@ def test_handoff_says_its_number_and_why(ask: Ask) -> None:
     }
 
 
-def test_identity_card_tells_nothing_about_the_account(ask: Ask) -> None:
+def test_an_identity_card_is_the_same_for_known_and_unknown_accounts(ask: Ask) -> None:
     known = ask("What prescriptions do I have? My e-mail is david.cohen@example.com")
     unknown = ask("What prescriptions do I have? My e-mail is nobody@example.com")
     assert known == unknown
     assert known[0]["kind"] == "identity"
 
 
-def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> None:
+def test_numbers_on_a_card_are_in_the_evidence_of_its_call(ask: Ask) -> None:
     Store.objects.filter(pk=103).update(lat=32.0561234567, lng=-34.7690001)
     StockLevel.objects.filter(store_id=103, medication_id=1).update(quantity=3)
     [card, _] = ask("Do you have Advil in Jaffa?")  # an answer with a loose number would have been withheld
@@ -209,7 +199,7 @@ def test_numbers_of_a_card_are_proven_by_the_evidence_of_its_call(ask: Ask) -> N
         (None, "en", "Closed now"),
     ],
 )
-def test_closed_branch_says_when_it_opens(opens: str | None, language: Any, words: str) -> None:
+def test_a_closed_branch_shows_when_it_opens(opens: str | None, language: Any, words: str) -> None:
     now = datetime.fromisoformat("2026-06-03T14:00:00+03:00")
     view = Renderer(Turn("", language, {}, now), language)
     store = {"label_en": "Jaffa", "label_he": "יפו", "quantity": 5, "open_now": False, "opens_at": opens}

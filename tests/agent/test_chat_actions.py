@@ -1,4 +1,4 @@
-"""What customers do besides writing: confirm, rate, delete, share a place; and how long what they said is kept."""
+"""What customers do besides writing: confirm, rate, delete, share a place; and how long conversations are stored."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ async def log_of(site: Any, secret: str) -> list[dict[str, Any]]:
 
 
 async def refill_asked(site: Any, chat: Chat) -> dict[str, Any]:
-    """David asks for a refill, as himself; returns the confirmation that he is asked for."""
+    """David asks for a refill, as himself; returns the confirmation that waits for his answer."""
     await chat.ask(message("I'd like to refill my amoxicillin"))
     await chat.ask(message("david.cohen@example.com"))
     await chat.send(
@@ -44,7 +44,7 @@ async def refill_asked(site: Any, chat: Chat) -> dict[str, Any]:
 
 
 # -- Confirmations -------------------------------------------------------------------------------------------
-def test_a_refill_is_passed_on_by_the_customers_yes_and_only_once(chat_server: Any) -> None:
+def test_a_confirmed_refill_is_passed_on_exactly_once(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             asked = await refill_asked(chat_server, chat)
@@ -66,7 +66,7 @@ def test_a_refill_is_passed_on_by_the_customers_yes_and_only_once(chat_server: A
     asyncio.run(run())
 
 
-def test_a_no_passes_nothing_on(chat_server: Any) -> None:
+def test_a_declined_refill_is_not_passed_on(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "he") as chat:
             asked = await refill_asked(chat_server, chat)
@@ -79,7 +79,7 @@ def test_a_no_passes_nothing_on(chat_server: Any) -> None:
     asyncio.run(run())
 
 
-def test_who_has_logged_out_confirms_nothing(chat_server: Any) -> None:
+def test_a_customer_who_logged_out_cannot_confirm(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             asked = await refill_asked(chat_server, chat)
@@ -91,7 +91,7 @@ def test_who_has_logged_out_confirms_nothing(chat_server: Any) -> None:
 
 
 # -- Feedback ------------------------------------------------------------------------------------------------
-def test_an_answer_is_rated_and_rated_anew(chat_server: Any) -> None:
+def test_an_answers_rating_can_be_changed(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("Do you have Cetirizine?"))
@@ -115,7 +115,7 @@ def test_an_answer_is_rated_and_rated_anew(chat_server: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_a_comment_keeps_no_secrets() -> None:
+def test_a_comment_is_stored_without_personal_data() -> None:
     from agent.conversation import feedback
 
     conversation, _ = events.conversation_begin(language="en")
@@ -130,7 +130,7 @@ def test_a_comment_keeps_no_secrets() -> None:
 
 
 # -- Deleting ------------------------------------------------------------------------------------------------
-def test_a_deleted_conversation_is_gone_for_every_tab(chat_server: Any) -> None:
+def test_a_deleted_conversation_disappears_in_every_tab(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("Do you have Cetirizine?"))
@@ -151,7 +151,7 @@ def test_a_deleted_conversation_is_gone_for_every_tab(chat_server: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_deleting_takes_what_was_said_and_leaves_a_line_in_the_audit_log() -> None:
+def test_deleting_removes_the_messages_and_leaves_a_line_in_the_audit_log() -> None:
     conversation, _ = events.conversation_begin(language="en")
     accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid.uuid4(), text="hi", address="")
     with pytest.raises(events.ConversationGone):
@@ -171,7 +171,7 @@ def test_deleting_takes_what_was_said_and_leaves_a_line_in_the_audit_log() -> No
 
 
 @pytest.mark.django_db
-def test_conversations_end_when_their_time_is_over() -> None:
+def test_conversations_are_deleted_after_the_retention_time() -> None:
     with freeze_time(timezone.now() - timedelta(days=31)):
         _old, _ = events.conversation_begin(language="en")
     with freeze_time(timezone.now() - timedelta(days=29)):
@@ -184,7 +184,7 @@ def test_conversations_end_when_their_time_is_over() -> None:
 
 # -- Places --------------------------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_a_place_is_kept_until_it_is_taken_back() -> None:
+def test_a_shared_location_is_kept_until_the_customer_removes_it() -> None:
     conversation, _ = events.conversation_begin(language="en")
 
     def place(**given: Any) -> tuple[float | None, float | None]:
@@ -202,7 +202,7 @@ def test_a_place_is_kept_until_it_is_taken_back() -> None:
 
 # -- Hand-offs that staff close --------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_a_hand_off_that_staff_close_is_told_in_the_conversation() -> None:
+def test_a_hand_off_that_staff_close_is_shown_in_the_conversation() -> None:
     conversation, _ = events.conversation_begin(language="he")
     opened = handoff_open(conversation_id=conversation.pk, reason="refill", run_key="x", language="he")
     assert handoff_close(handoff=opened, actor="user:1")
@@ -213,7 +213,7 @@ def test_a_hand_off_that_staff_close_is_told_in_the_conversation() -> None:
 
 
 # -- Who comes back ----------------------------------------------------------------------------------------------
-def test_a_patients_data_is_replayed_only_while_it_is_proven_who_asks(chat_server: Any) -> None:
+def test_patient_data_is_replayed_only_while_the_patient_is_verified(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("Do you have Cetirizine?"))

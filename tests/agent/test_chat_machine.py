@@ -27,7 +27,7 @@ TEXTS = [
 
 
 class Client:
-    """One customer's page: keeps what it was told, as a widget does."""
+    """One customer's page: stores what it receives, as a widget does."""
 
     def __init__(self, site: Any) -> None:
         self.site = site
@@ -190,7 +190,7 @@ class Actions(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets that were dropped on purpose
-def test_what_a_client_has_seen_is_the_log_whatever_it_does(chat_server: Any) -> None:
+def test_after_any_actions_a_client_has_seen_exactly_the_log(chat_server: Any) -> None:
     run_state_machine_as_test(
         type("ActionsHere", (Actions,), {"site": chat_server}),
         settings=settings(

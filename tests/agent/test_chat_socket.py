@@ -48,7 +48,7 @@ def foreign_origins(site_url: str) -> list[str | None]:
     ]  # fmt: skip
 
 
-def test_no_foreign_origin_opens_a_socket(chat_server: Any) -> None:
+def test_a_foreign_origin_cannot_open_a_socket(chat_server: Any) -> None:
     async def tried(origin: str | None) -> bool:
         try:
             async with connect(chat_server.ws_url, origin=origin) as socket:
@@ -110,7 +110,7 @@ BAD_FRAMES: list[tuple[str | bytes, str]] = [
 ]
 
 
-def test_what_is_no_frame_gets_an_error_and_the_socket_lives_on(chat_server: Any) -> None:
+def test_an_invalid_frame_gets_an_error_and_the_socket_stays_open(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "he") as chat:
             for frame, code in BAD_FRAMES:
@@ -144,7 +144,7 @@ def test_random_bytes_never_break_the_server(chat_server: Any) -> None:
     asyncio.run(run())
 
 
-def test_frames_beyond_all_bounds_end_their_socket_and_nothing_else(chat_server: Any) -> None:
+def test_a_frame_that_is_too_large_closes_only_its_own_socket(chat_server: Any) -> None:
     async def closed_by(frame: Any, compression: str | None = None) -> int:
         options: Any = {"origin": chat_server.url, "max_size": None, "compression": compression}
         async with connect(chat_server.ws_url, **options) as socket:
@@ -169,7 +169,7 @@ def test_frames_beyond_all_bounds_end_their_socket_and_nothing_else(chat_server:
 
 
 # -- Hello --------------------------------------------------------------------------------------------------
-def test_nothing_is_answered_before_hello_and_an_unknown_conversation_is_said(chat_server: Any) -> None:
+def test_messages_before_hello_are_refused_and_an_unknown_conversation_is_reported(chat_server: Any) -> None:
     async def run() -> None:
         async with connect(chat_server.ws_url, origin=chat_server.url) as socket:
             await socket.send(json.dumps({"v": 1, **message("hi")}))
@@ -193,7 +193,7 @@ def test_a_socket_without_hello_is_closed(chat_server: Any) -> None:
 
 
 # -- Delivery (A2, A3 in small) -----------------------------------------------------------------------------
-def test_the_same_message_sent_again_and_again_has_one_number_and_one_run(chat_server: Any) -> None:
+def test_a_message_that_is_sent_repeatedly_has_one_number_and_one_run(chat_server: Any) -> None:
     async def run() -> None:
         chance = random.Random(3)
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
@@ -250,7 +250,7 @@ async def _replay(site: Any, secret: str, last_seq: int) -> list[dict[str, Any]]
         return list(found["events"])
 
 
-def test_replay_begins_behind_the_last_seen_event(chat_server: Any) -> None:
+def test_replay_begins_after_the_last_seen_event(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("Do you have Cetirizine?"))
@@ -318,7 +318,7 @@ CANARIES = [
     ["david.cohen@example.com", "sarah.levi@example.com", "rachel.m@example.com", "john.doe@example.com", "050-1234567",
      "052-2345678", "+972 54-765-4321", "0507890123", "DAVID.COHEN@EXAMPLE.COM", "leah.barak@example.com"],
 )  # fmt: skip
-def test_an_identifier_alone_shows_nothing_of_a_person(chat_server: Any, identifier: str) -> None:
+def test_an_identifier_alone_shows_no_patient_data(chat_server: Any, identifier: str) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("What prescriptions do I have?"))
@@ -353,7 +353,7 @@ def test_known_unknown_and_malformed_identifiers_get_the_same_bytes(chat_server:
     asyncio.run(run())
 
 
-def test_a_code_is_nowhere_in_the_database_once_it_was_typed(chat_server: Any) -> None:
+def test_a_typed_code_is_stored_nowhere_in_the_database(chat_server: Any) -> None:
     from evaluation.customer import demo_code
 
     async def run() -> None:
@@ -381,7 +381,7 @@ def test_a_code_is_nowhere_in_the_database_once_it_was_typed(chat_server: Any) -
     asyncio.run(run())
 
 
-def test_the_conversations_secret_is_kept_nowhere(chat_server: Any) -> None:
+def test_the_conversations_secret_is_stored_nowhere(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
             await chat.ask(message("hello"))

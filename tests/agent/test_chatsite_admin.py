@@ -31,7 +31,7 @@ def form(**fields: Any) -> dict[str, Any]:
     return {"name": "A shop", "origins": "https://shop.example", "is_active": "on", **fields}
 
 
-def test_a_site_is_added_with_clean_origins_and_recorded(administrator: Client) -> None:
+def test_a_new_site_has_clean_origins_and_is_audited(administrator: Client) -> None:
     typed = "HTTPS://Shop.Example/\n\n  https://www.shop.example:8443\nhttps://shop.example"
     answer = administrator.post(f"{SITES}add/", form(origins=typed))
     assert answer.status_code == 302
@@ -52,7 +52,9 @@ def test_a_site_is_added_with_clean_origins_and_recorded(administrator: Client) 
         ("he", ["שורה 1:", "שורה 3: רק https מאובטח", "שורה 4:"]),
     ],
 )
-def test_each_wrong_line_is_named(administrator: Client, language: str, told: list[str]) -> None:
+def test_each_invalid_origin_is_named_in_the_error(
+    administrator: Client, language: str, told: list[str]
+) -> None:
     administrator.cookies["django_language"] = language
     typed = "shop.example\nhttps://shop.example\nhttp://shop.example\nhttps://*.shop.example"
     answer = administrator.post(f"{SITES}add/", form(origins=typed))
@@ -76,7 +78,7 @@ def test_the_page_shows_the_line_to_copy_with_this_host(administrator: Client) -
     assert "https://shop.example</textarea>" in body
 
 
-def test_a_change_is_recorded_and_the_public_id_stays(administrator: Client) -> None:
+def test_a_change_is_audited_and_the_public_id_stays(administrator: Client) -> None:
     site = ChatSite.objects.create(name="A shop", origins=["https://shop.example"])
     sent = form(origins="https://other.example", public_id="pub_mine", first_party="on")
     del sent["is_active"]
@@ -92,14 +94,14 @@ def test_a_change_is_recorded_and_the_public_id_stays(administrator: Client) -> 
     }
 
 
-def test_a_site_is_switched_off_not_deleted(administrator: Client) -> None:
+def test_a_site_can_be_switched_off_but_not_deleted(administrator: Client) -> None:
     site = ChatSite.objects.create(name="A shop", origins=["https://shop.example"])
     assert administrator.post(f"{SITES}{site.pk}/delete/", {"post": "yes"}).status_code == 403
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ["technician", "pharmacist", "physician", "auditor"])
-def test_others_change_no_site(role: str) -> None:
+def test_other_roles_cannot_change_a_site(role: str) -> None:
     site = ChatSite.objects.create(name="A shop", origins=["https://shop.example"])
     client = staff(role)
     seen = 200 if role == "auditor" else 403

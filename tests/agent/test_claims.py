@@ -31,7 +31,7 @@ def test_a_plain_yes_or_no_is_a_verdict(text: str) -> None:
         "Notes",
     ],
 )
-def test_other_beginnings_are_none(text: str) -> None:
+def test_another_beginning_is_no_verdict(text: str) -> None:
     assert not is_verdict(text)
 
 
@@ -52,7 +52,7 @@ def test_other_beginnings_are_none(text: str) -> None:
         ("No prescription is needed.", [], False),
     ],
 )
-def test_what_needs_a_prescription(text: str, required: list[bool], is_wrong: bool) -> None:
+def test_a_wrong_claim_about_a_prescription_is_found(text: str, required: list[bool], is_wrong: bool) -> None:
     assert contradicts_prescription(text, required) is is_wrong
 
 
@@ -77,5 +77,5 @@ REFILLS = {"result": {"prescription": {"refills_left": 2, "med_id": 7}}}
         ("Florentin has 3 packs of it.", {"result": {"stores": []}}, True),
     ],
 )
-def test_quantities_are_proven_by_quantities(text: str, facts: object, is_unproven: bool) -> None:
+def test_a_quantity_is_proven_only_by_a_quantity(text: str, facts: object, is_unproven: bool) -> None:
     assert counts_unproven(text, facts) is is_unproven

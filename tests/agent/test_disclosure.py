@@ -1,4 +1,4 @@
-"""Quantities of controlled medicines are told to nobody in the chat; ids prove no number."""
+"""The chat shows nobody quantities of controlled medicines; ids are no evidence for a number."""
 
 from typing import Any
 
@@ -18,20 +18,20 @@ MIXED: dict[str, Any] = {
 }
 
 
-def test_of_a_controlled_medicine_no_quantity_is_told() -> None:
+def test_the_quantity_of_a_controlled_medicine_is_withheld() -> None:
     told = disclosed(CONTROLLED)
     assert told["result"]["requestedStore"]["qty"] == WITHHELD
     assert told["result"]["stores"][0] == {"storeLabel": "Jaffa", "qty": WITHHELD}
     assert told["facts"]["medication"]["strength"] == "10 mg"
 
 
-def test_among_several_only_the_controlled_one_is_kept_back() -> None:
+def test_among_several_medicines_only_the_controlled_ones_quantity_is_withheld() -> None:
     told = disclosed(MIXED)
     assert [row["qty_on_hand"] for row in told["result"]["matches"]] == [WITHHELD, 17]
     assert told["facts"]["totals"] == {"7": WITHHELD, "8": 17}
 
 
-def test_what_is_not_controlled_is_told_as_it_is() -> None:
+def test_a_result_about_another_medicine_is_unchanged() -> None:
     plain = {"result": {"qty": 5}, "facts": {"medication": {"id": 8, "controlled": False}}}
     assert disclosed(plain) == plain
 

@@ -39,7 +39,7 @@ def policy_of(response: object) -> dict[str, str]:
 
 
 # -- Scripts ------------------------------------------------------------------------------------------------
-def test_the_loader_may_be_loaded_by_any_page_and_is_not_kept_for_long(client: Client) -> None:
+def test_any_page_may_load_the_loader_and_it_is_cached_briefly(client: Client) -> None:
     answer = client.get("/w/v1/loader.js")
     assert answer.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert answer.headers["Cross-Origin-Resource-Policy"] == "cross-origin"
@@ -50,7 +50,7 @@ def test_the_loader_may_be_loaded_by_any_page_and_is_not_kept_for_long(client: C
     assert again.status_code == 304
 
 
-def test_the_loader_is_light(client: Client) -> None:
+def test_the_loader_is_small(client: Client) -> None:
     answer = client.get("/w/v1/loader.js", headers={"accept-encoding": "gzip"})
     assert answer.headers["Content-Encoding"] == "gzip"
     assert len(answer.content) <= LOADER_LIMIT
@@ -71,7 +71,7 @@ def test_a_site_script_names_the_sites_origins(client: Client, shop: ChatSite) -
     assert (json.loads(name), json.loads(value)) == (shop.public_id, shop.origins)
 
 
-def test_a_site_script_of_no_site_says_so(client: Client, shop: ChatSite) -> None:
+def test_a_site_script_for_an_unknown_site_reports_it(client: Client, shop: ChatSite) -> None:
     ChatSite.objects.update(is_active=False)
     for public_id in (shop.public_id, "pub_nobody"):
         answer = client.get(f"/w/v1/sites/{public_id}.js")
@@ -97,7 +97,9 @@ def test_only_the_sites_own_pages_may_frame_the_chat(client: Client, shop: ChatS
     assert not re.search(r"<style| style=| on[a-z]+=", html)
 
 
-def test_a_frame_of_no_site_is_not_found_and_framed_by_nobody(client: Client, shop: ChatSite) -> None:
+def test_the_frame_of_an_unknown_site_is_not_found_and_cannot_be_framed(
+    client: Client, shop: ChatSite
+) -> None:
     ChatSite.objects.update(is_active=False)
     for public_id in (shop.public_id, "pub_nobody"):
         answer = client.get(f"/embed/{public_id}/")
@@ -106,13 +108,13 @@ def test_a_frame_of_no_site_is_not_found_and_framed_by_nobody(client: Client, sh
         assert answer.headers["X-Frame-Options"] == "DENY"
 
 
-def test_a_site_without_a_clean_origin_is_framed_by_nobody(client: Client) -> None:
+def test_a_site_without_a_clean_origin_cannot_be_framed(client: Client) -> None:
     site = ChatSite.objects.create(name="Broken", origins=["*", "https://x.example; script-src *"])
     assert policy_of(client.get(f"/embed/{site.public_id}/"))["frame-ancestors"] == "'none'"
 
 
 @pytest.mark.parametrize("path", ["/", "/continue/", "/admin/login/", "/api/docs/", "/no/such/page/"])
-def test_every_other_page_is_framed_by_nobody(client: Client, path: str) -> None:
+def test_no_other_page_can_be_framed(client: Client, path: str) -> None:
     answer = client.get(path)
     assert policy_of(answer)["frame-ancestors"] == "'none'"
     assert answer.headers["X-Frame-Options"] == "DENY"
@@ -121,7 +123,7 @@ def test_every_other_page_is_framed_by_nobody(client: Client, path: str) -> None
         assert answer.headers["Cross-Origin-Opener-Policy"] == "same-origin"
 
 
-def test_the_page_behind_the_way_out_is_strict_and_kept_by_nobody(client: Client) -> None:
+def test_the_page_that_leaves_the_frame_is_strict_and_not_cached(client: Client) -> None:
     answer = client.get("/continue/", {"lang": "he"})
     assert answer.headers["Cache-Control"] == "no-store"
     assert answer.headers["Referrer-Policy"] == "same-origin"
@@ -163,7 +165,7 @@ def test_the_frames_page_gets_a_ticket(client: Client, shop: ChatSite) -> None:
         {"origin": OURS, "sec-fetch-site": "none"},
     ],
 )
-def test_nobody_else_gets_a_ticket(client: Client, shop: ChatSite, headers: dict[str, str]) -> None:
+def test_other_pages_get_no_ticket(client: Client, shop: ChatSite, headers: dict[str, str]) -> None:
     answer = client.post(f"/embed/{shop.public_id}/ticket/", headers=headers)
     assert (answer.status_code, answer.json()) == (403, {"error": "forbidden_origin"})
     assert not Ticket.objects.exists()
@@ -186,6 +188,6 @@ def test_behind_a_proxy_the_clients_own_address_counts(
     assert Ticket.objects.values("address_key").distinct().count() == 2
 
 
-def test_there_are_no_tickets_for_no_site_and_none_by_get(client: Client, shop: ChatSite) -> None:
+def test_an_unknown_site_and_a_get_request_get_no_ticket(client: Client, shop: ChatSite) -> None:
     assert client.get(f"/embed/{shop.public_id}/ticket/").status_code == 405
     assert client.post("/embed/pub_nobody/ticket/", headers={"origin": OURS}).status_code == 404

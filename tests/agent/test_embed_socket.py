@@ -64,7 +64,7 @@ async def refused(server: Any, code: str = "forbidden_origin", **hello: Any) -> 
         return True
 
 
-def test_a_frames_socket_needs_a_ticket_of_its_own_each_time(chat_server: Any) -> None:
+def test_each_socket_of_a_frame_needs_a_new_ticket(chat_server: Any) -> None:
     async def run() -> None:
         used = ticket(chat_server)
         async with opened(chat_server, site=SITE, ticket=used) as (_, hello):
@@ -81,7 +81,7 @@ def test_a_frames_socket_needs_a_ticket_of_its_own_each_time(chat_server: Any) -
     asyncio.run(run())
 
 
-def test_a_secret_opens_nothing_in_another_place(chat_server: Any) -> None:
+def test_a_conversations_secret_is_refused_on_another_site(chat_server: Any) -> None:
     async def run() -> None:
         async with opened(chat_server, site=SITE, ticket=ticket(chat_server)) as (_, hello):
             framed = hello["conversation"]
@@ -94,7 +94,7 @@ def test_a_secret_opens_nothing_in_another_place(chat_server: Any) -> None:
     asyncio.run(run())
 
 
-def test_the_way_out_takes_the_talk_along_and_cuts_the_frame_off(chat_server: Any) -> None:
+def test_leaving_the_frame_keeps_the_conversation_and_disconnects_the_frame(chat_server: Any) -> None:
     async def run() -> None:
         async with opened(chat_server, site=SITE, ticket=ticket(chat_server)) as (frame, hello):
             old = hello["conversation"]
@@ -126,7 +126,7 @@ def test_the_way_out_takes_the_talk_along_and_cuts_the_frame_off(chat_server: An
     asyncio.run(run())
 
 
-def test_our_own_page_has_no_way_out(chat_server: Any) -> None:
+def test_the_sites_own_page_issues_no_handover_ticket(chat_server: Any) -> None:
     async def run() -> None:
         async with opened(chat_server) as (socket, _):
             await send(socket, "handover.request")

@@ -1,20 +1,18 @@
 """The chat on other sites: whose pages may frame it, what a ticket opens, and that nobody is identified there."""
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from answering import answer_next
 from django.core.cache import cache
 from django.utils import timezone
 from pytest_django import Settings
+from talking import Talk
 
 from agent.chat import protocol
 from agent.chat.protocol import BadMessage
 from agent.checks import plain_http_sites
-from agent.conversation import accept, embedding, events
+from agent.conversation import embedding, events
 from agent.conversation.embedding import OriginRefused, TicketRefused, TicketsLimited, origin_clean
 from agent.models import ChatSite, Conversation, Event, Run, Ticket
 from prescriptions.models import Challenge, Notification, Patient
@@ -116,7 +114,7 @@ def test_an_origin_is_kept_as_browsers_write_it(typed: str, kept: str) -> None:
         ("https://" + ".".join(["a" * 60] * 5), "host"),
     ],
 )
-def test_what_is_no_origin_is_refused(typed: str, reason: str) -> None:
+def test_an_invalid_origin_is_refused(typed: str, reason: str) -> None:
     with pytest.raises(OriginRefused) as refused:
         origin_clean(typed)
     assert refused.value.reason == reason
@@ -128,7 +126,7 @@ def test_frame_ancestors_are_clean_origins_only() -> None:
     assert embedding.frame_ancestors(ChatSite(origins=["*"])) == ["'none'"]
 
 
-def test_a_site_over_plain_http_is_warned_of(shop: ChatSite) -> None:
+def test_a_site_over_plain_http_causes_a_warning(shop: ChatSite) -> None:
     assert plain_http_sites() == []
     local = ChatSite.objects.create(name="Here", origins=["http://localhost:8000"])
     assert [warning.id for warning in plain_http_sites()] == ["agent.W001"]
@@ -137,7 +135,7 @@ def test_a_site_over_plain_http_is_warned_of(shop: ChatSite) -> None:
 
 
 # -- Into a frame -------------------------------------------------------------------------------------------
-def test_a_ticket_opens_its_site_once_and_is_kept_as_a_hash(shop: ChatSite) -> None:
+def test_a_ticket_opens_its_site_once_and_is_stored_as_a_hash(shop: ChatSite) -> None:
     ticket = embedding.ticket_issue(shop, HERE)
     row = Ticket.objects.get()
     assert ticket not in (row.ticket_hash, row.address_key) and HERE not in row.address_key
@@ -147,7 +145,7 @@ def test_a_ticket_opens_its_site_once_and_is_kept_as_a_hash(shop: ChatSite) -> N
     assert not Ticket.objects.exists()
 
 
-def test_a_ticket_is_good_for_half_a_minute(shop: ChatSite) -> None:
+def test_a_ticket_expires_after_half_a_minute(shop: ChatSite) -> None:
     ticket = embedding.ticket_issue(shop, HERE)
     left = Ticket.objects.get().expires_at - timezone.now()
     assert timedelta(seconds=28) < left <= timedelta(seconds=30)
@@ -177,7 +175,7 @@ def test_a_ticket_of_another_kind_is_refused_and_stays_unused(shop: ChatSite, ca
     assert embedding.site_admit(shop.public_id, ticket, HERE) == shop
 
 
-def test_an_address_may_ask_for_so_many_tickets_a_minute(shop: ChatSite, settings: Settings) -> None:
+def test_tickets_are_limited_per_address_and_minute(shop: ChatSite, settings: Settings) -> None:
     settings.CHAT_SOCKETS_PER_MINUTE = 3
     for _ in range(3):
         embedding.ticket_issue(shop, HERE)
@@ -186,7 +184,9 @@ def test_an_address_may_ask_for_so_many_tickets_a_minute(shop: ChatSite, setting
     embedding.ticket_issue(shop, THERE)
 
 
-def test_a_conversation_goes_on_where_it_began(embedded: tuple[Conversation, str], shop: ChatSite) -> None:
+def test_a_conversation_continues_only_where_it_began(
+    embedded: tuple[Conversation, str], shop: ChatSite
+) -> None:
     framed, _ = embedded
     own, _ = events.conversation_begin(language="en")
     other = ChatSite.objects.create(name="Another", origins=["https://other.example"])
@@ -209,7 +209,7 @@ def enter(**hello: Any) -> embedding.Entrance:
     )
 
 
-def test_a_hello_on_our_own_page_begins_or_goes_on(db: None) -> None:
+def test_a_hello_on_the_sites_own_page_begins_or_continues_a_conversation(db: None) -> None:
     begun = enter()
     assert begun.conversation.site is None and begun.conversation.language == "he"
     assert not begun.identity_elsewhere
@@ -217,7 +217,7 @@ def test_a_hello_on_our_own_page_begins_or_goes_on(db: None) -> None:
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_a_hello_in_a_frame_begins_or_goes_on(shop: ChatSite, own: bool) -> None:
+def test_a_hello_in_a_frame_begins_or_continues_a_conversation(shop: ChatSite, own: bool) -> None:
     ChatSite.objects.update(first_party=own)
     begun = enter(site=shop.public_id, ticket=embedding.ticket_issue(shop, HERE))
     assert begun.conversation.site == shop and begun.identity_elsewhere is not own
@@ -225,7 +225,7 @@ def test_a_hello_in_a_frame_begins_or_goes_on(shop: ChatSite, own: bool) -> None
     assert again == begun
 
 
-def test_a_hello_with_the_secret_of_another_place_is_refused(
+def test_a_hello_with_the_secret_of_another_site_is_refused(
     embedded: tuple[Conversation, str], shop: ChatSite
 ) -> None:
     _, framed_secret = embedded
@@ -237,7 +237,7 @@ def test_a_hello_with_the_secret_of_another_place_is_refused(
         enter(conversation="unknown")
 
 
-def test_a_hello_with_a_ticket_of_the_way_out_takes_the_conversation_along(
+def test_a_hello_with_a_handover_ticket_moves_the_conversation(
     embedded: tuple[Conversation, str],
 ) -> None:
     conversation, old = embedded
@@ -262,15 +262,13 @@ def test_a_hello_with_a_ticket_of_the_way_out_takes_the_conversation_along(
         ({"ticket": ""}, BadMessage),
     ],
 )
-def test_a_hello_with_half_an_entrance_is_refused(
-    db: None, hello: dict[str, Any], refusal: type[Exception]
-) -> None:
+def test_an_incomplete_hello_is_refused(db: None, hello: dict[str, Any], refusal: type[Exception]) -> None:
     with pytest.raises(refusal):
         enter(**hello)
     assert not Conversation.objects.exists()
 
 
-def test_tickets_of_the_two_kinds_do_not_stand_for_each_other(
+def test_a_ticket_of_one_kind_does_not_replace_the_other(
     embedded: tuple[Conversation, str], shop: ChatSite
 ) -> None:
     conversation, _ = embedded
@@ -283,7 +281,7 @@ def test_tickets_of_the_two_kinds_do_not_stand_for_each_other(
 
 
 # -- Out of a frame -----------------------------------------------------------------------------------------
-def test_the_way_out_moves_the_conversation(embedded: tuple[Conversation, str]) -> None:
+def test_a_handover_moves_the_conversation(embedded: tuple[Conversation, str]) -> None:
     conversation, old = embedded
     address = embedding.handover_issue(conversation.pk, events.secret_hash(old), HERE)
     path, _, ticket = address.partition("#")
@@ -301,7 +299,7 @@ def test_the_way_out_moves_the_conversation(embedded: tuple[Conversation, str]) 
         embedding.handover_issue(conversation.pk, events.secret_hash(secret), HERE)
 
 
-def test_a_refused_way_out_leaves_everything_as_it_was(embedded: tuple[Conversation, str]) -> None:
+def test_a_refused_handover_changes_nothing(embedded: tuple[Conversation, str]) -> None:
     conversation, secret = embedded
     replaced = way_out(conversation)
     ticket = way_out(conversation)
@@ -316,24 +314,6 @@ def test_a_refused_way_out_leaves_everything_as_it_was(embedded: tuple[Conversat
 
 
 # -- Nobody is identified on a site that is not ours --------------------------------------------------------
-@pytest.fixture
-def ask(demo_committed: None) -> Callable[[Conversation, str], Event]:
-    """Says something in a conversation and returns the answer's event."""
-
-    def said(conversation: Conversation, text: str) -> Event:
-        accept.message_accept(
-            conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
-        )
-        return answered(conversation)
-
-    return said
-
-
-def answered(conversation: Conversation) -> Event:
-    answer_next(conversation.pk)
-    return Event.objects.filter(conversation=conversation, payload__role="assistant").latest("seq")
-
-
 def framed(**site: Any) -> Conversation:
     shop = ChatSite.objects.create(name="A shop", origins=["https://shop.example"], **site)
     return events.conversation_begin(language="en", site=shop)[0]
@@ -349,44 +329,46 @@ def framed(**site: Any) -> Conversation:
     ],
 )
 def test_on_another_site_prescriptions_are_never_shown(
-    ask: Callable[[Conversation, str], Event], texts: list[str], words: str
+    demo_committed: None, texts: list[str], words: str
 ) -> None:
-    conversation = framed()
-    said = [ask(conversation, text) for text in texts]
-    assert words in said[0].payload["text"]
-    [card] = said[0].payload["cards"]
+    talk = Talk(conversation=framed())
+    said = [talk.ask(text) for text in texts]
+    assert words in said[0]["text"]
+    [card] = said[0]["cards"]
     assert card["kind"] == "identity" and card["data"]["action"] == "continue" and card["data"]["title"]
-    assert said[0].payload["suggestions"]
-    for event in said[1:]:
-        assert "sent a code" not in event.payload["text"] and "שלחנו קוד" not in event.payload["text"]
-        assert not [tool for tool in event.payload["tools"] if tool["name"].startswith("prescription")]
+    assert said[0]["suggestions"]
+    for answer in said[1:]:
+        assert "sent a code" not in answer["text"] and "שלחנו קוד" not in answer["text"]
+        assert not [tool for tool in answer["tools"] if tool["name"].startswith("prescription")]
     assert not Challenge.objects.exists() and not Notification.objects.exists()
-    assert not Event.objects.filter(conversation=conversation, type__startswith="identity").exists()
+    assert not Event.objects.filter(conversation=talk.conversation, type__startswith="identity").exists()
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_waiting_question_is_taken_up_behind_the_way_out(
-    ask: Callable[[Conversation, str], Event],
-) -> None:
+def test_the_open_question_is_answered_after_the_handover(demo_committed: None) -> None:
     conversation = framed()
-    ask(conversation, "What prescriptions do I have?")
+    talk = Talk(conversation=conversation)
+    talk.say("What prescriptions do I have?")
     ticket = way_out(conversation)
     embedding.handover_take(ticket, HERE)
     assert Run.objects.filter(conversation=conversation, kind=Run.Kind.RESUME, state="pending").count() == 1
-    assert "email" in answered(conversation).payload["text"]
-    assert "sent a code" in ask(conversation, CONTACTS[0]).payload["text"]
+    talk.answer()
+    assert "email" in talk.payload["text"]
+    assert "sent a code" in talk.say(CONTACTS[0])
 
 
 @pytest.mark.django_db(transaction=True)
-def test_on_a_site_of_our_own_identity_is_proven_as_ever(ask: Callable[[Conversation, str], Event]) -> None:
-    conversation = framed(first_party=True)
-    ask(conversation, "What prescriptions do I have?")
-    assert "sent a code" in ask(conversation, CONTACTS[0]).payload["text"]
+def test_on_a_first_party_site_identity_can_be_proven(demo_committed: None) -> None:
+    talk = Talk(conversation=framed(first_party=True))
+    talk.say("What prescriptions do I have?")
+    assert "sent a code" in talk.say(CONTACTS[0])
     assert Challenge.objects.exists()
 
 
 @pytest.mark.parametrize("policy", ["otp", "identifier"])
-def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Settings, policy: str) -> None:
+def test_on_another_site_a_models_request_for_a_code_is_refused(
+    demo: None, settings: Settings, policy: str
+) -> None:
     from agent.inference.base import Step
     from agent.turn.actions import identity_code
 
@@ -398,7 +380,7 @@ def test_the_server_refuses_whatever_a_model_asks_for(demo: None, settings: Sett
     assert not Challenge.objects.exists()
 
 
-def test_a_proof_does_not_count_on_another_site(demo: None) -> None:
+def test_a_verified_patient_does_not_count_on_another_site(demo: None) -> None:
     conversation = framed()
     conversation.patient, conversation.verified_at = Patient.objects.first(), timezone.now()
     assert conversation.proven_patient is None

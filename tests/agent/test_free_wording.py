@@ -37,7 +37,7 @@ def _held_out(text: str) -> bool:
 
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_what_a_model_may_not_word_is_stopped(lang: str, held_out: bool) -> None:
+def test_forbidden_wording_is_stopped(lang: str, held_out: bool) -> None:
     rows = [(rule, text) for rule, text in _stopped(lang) if _held_out(text) is held_out]
     assert len(rows) > 75
     for rule in {rule for rule, _ in rows}:
@@ -50,7 +50,7 @@ def test_what_a_model_may_not_word_is_stopped(lang: str, held_out: bool) -> None
 
 @pytest.mark.parametrize("held_out", [False, True])
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_facts_declines_and_talk_of_the_chat_pass(lang: str, held_out: bool) -> None:
+def test_facts_refusals_and_small_talk_are_allowed(lang: str, held_out: bool) -> None:
     rows = [(text, quoted) for text, quoted in _passed(lang) if _held_out(text) is held_out]
     assert len(rows) > 75
     false = [(text, found) for text, quoted in rows if (found := check_free(text, lang, quoted=quoted))]
@@ -58,7 +58,7 @@ def test_facts_declines_and_talk_of_the_chat_pass(lang: str, held_out: bool) -> 
 
 
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_a_quoted_order_passes_only_as_a_quote(lang: str) -> None:
+def test_a_leaflets_instruction_is_allowed_only_as_a_quote(lang: str) -> None:
     quoting = [(text, quoted) for text, quoted in _passed(lang) if quoted]
     assert len(quoting) >= 6
     without = [text for text, quoted in quoting if check_free(text, lang)]
@@ -97,7 +97,7 @@ def test_a_quoted_order_passes_only_as_a_quote(lang: str) -> None:
         "המלאי נמוך. You should take it",
     ],
 )
-def test_disguised_advice_is_advice(text: str) -> None:
+def test_disguised_advice_is_stopped(text: str) -> None:
     assert "advice" in check_free(text, "he" if re.search("[א-ת]", text) else "en")
 
 
@@ -119,7 +119,7 @@ def test_disguised_advice_is_advice(text: str) -> None:
         ("identity_claim", "I can't advise you as a bot, but as a pharmacist I see this a lot."),
     ],
 )
-def test_a_decline_excuses_nothing_else(rule: str, text: str) -> None:
+def test_a_refusal_does_not_excuse_other_forbidden_wording(rule: str, text: str) -> None:
     assert rule in check_free(text, "he" if re.search("[א-ת]", text) else "en")
 
 
@@ -130,18 +130,18 @@ def test_another_language_is_stopped() -> None:
     assert "wrong_language" in check_free("אדוויל במלאי.", "en")
 
 
-def test_a_quote_is_known_however_it_is_written() -> None:
+def test_a_quote_is_recognised_with_other_quotation_marks_and_spaces() -> None:
     quote = "Don't take more than 6 tablets in 24 hours."
     typed = "According to the leaflet: “Don’t take more  than\n6 tablets in 24 hours.”"
     assert check_free(typed, "en", quoted=[quote]) == []
     assert "advice" in check_free(typed.replace("more", "any more"), "en", quoted=[quote])
 
 
-def test_a_short_piece_of_a_leaflet_hides_nothing() -> None:
+def test_single_quoted_words_do_not_hide_advice() -> None:
     assert "advice" in check_free("You should take Advil.", "en", quoted=["take", "should", "You"])
 
 
-def test_no_interaction_is_said_with_what_it_does_not_mean() -> None:
+def test_no_known_interaction_may_not_be_said_without_its_reservation() -> None:
     bare = "Our data lists no interaction for the two"
     assert check_free(f"{bare}; that does not mean it is safe.", "en") == []
     assert "safe_claim" in check_free(f"{bare}.", "en")
@@ -201,7 +201,7 @@ def _own_sentences() -> list[tuple[str, str, str]]:
     ]
 
 
-def test_the_assistants_own_sentences_pass_but_for_its_deeds() -> None:
+def test_the_assistants_own_sentences_are_allowed_except_about_its_actions() -> None:
     found = {key: rules for key, lang, text in _own_sentences() if (rules := check_free(text, lang))}
     assert set(found) <= _DEEDS | _NOT_SAID, {key: found[key] for key in set(found) - _DEEDS - _NOT_SAID}
     assert {key for key, rules in found.items() if "promise" in rules} == _DEEDS

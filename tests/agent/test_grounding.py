@@ -52,7 +52,7 @@ RESULT = {
         "٢٠٠ mg",
     ],
 )
-def test_proved(answer: str) -> None:
+def test_a_number_of_the_results_is_proven(answer: str) -> None:
     for evidence in (RESULT, numbers_of(RESULT, {})):  # as it came, and as it is stored
         assert Grounds([evidence], ["101", "I have 77 tablets"]).missing(answer) == []
 
@@ -78,13 +78,13 @@ def test_proved(answer: str) -> None:
         ("12000", ["12000"]),
     ],
 )
-def test_not_proved(answer: str, missing: list[str]) -> None:
+def test_a_number_that_is_not_in_the_results_is_reported(answer: str, missing: list[str]) -> None:
     found = Grounds([RESULT]).missing(answer)
     assert len(found) == len(missing)
     assert found == missing or missing == ["٥٠٠"]
 
 
-def test_nothing_proves_nothing() -> None:
+def test_without_results_every_number_is_reported() -> None:
     assert Grounds([]).missing("7 of 9") == ["7", "9"]
     assert Grounds([True, None, {"ok": True}]).missing("1 packs") == ["1"]
 
@@ -107,12 +107,12 @@ def test_canonical_numbers_are_stable() -> None:
     assert numbers_of({"name": "B12 and 1,000 IU"}, {}) == ["1000", "12"]
 
 
-def test_dates_of_both_orders_and_impossible_ones() -> None:
+def test_dates_are_read_in_both_orders_and_impossible_ones_are_not() -> None:
     assert Grounds(["2026-01-15"]).missing("15/1/2026 1/15/2026") == []
     assert Grounds(["2026-01-15"]).missing("45/45/2026") == ["45/45/2026"]
 
 
-def test_the_numbers_of_a_call_are_those_that_may_be_told() -> None:
+def test_the_numbers_of_a_call_leave_out_what_must_not_be_shown() -> None:
     result, evidence = {"qty": 41}, {"medication": {"id": 7, "controlled": True}, "pack_size": 20}
     with remembering():
         first = numbers_of(result, evidence)

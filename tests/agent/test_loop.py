@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from uuid import uuid4
 
 import pytest
-from answering import answer, answer_next
+from talking import Talk
 
 from agent.chat.hub import Hub
 from agent.chat.runner import Runner
-from agent.conversation import accept, events, runs
+from agent.conversation import accept, runs
 from agent.inference.base import Reply, Session, Step, StepResult, Turn
-from agent.models import Conversation, Event, Run, ToolCall
+from agent.llm.offline.session import OfflineModel
+from agent.models import Event, Run, ToolCall
 from agent.threads import run_db
 from agent.turn import loop
-from prescriptions.models import AuditEvent, Patient
+from prescriptions.models import AuditEvent
 
 
 class Scripted:
@@ -48,30 +48,6 @@ def says(text: str) -> Reply:
     return Reply(text, "en", {})
 
 
-@pytest.fixture
-def asked(demo_committed: None, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Ask a scripted model in a conversation; returns the conversation, the answer and the model."""
-
-    def ask(
-        model: Any, text: str = "Do you have Advil?", patient: str | None = None
-    ) -> tuple[Conversation, str]:
-        conversation, _ = events.conversation_begin(language="en")
-        accept.message_accept(
-            conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="192.0.2.1"
-        )
-        if patient:
-            from django.utils import timezone
-
-            person = Patient.objects.get(mrn=patient)
-            Conversation.objects.filter(pk=conversation.pk).update(patient=person, verified_at=timezone.now())
-        monkeypatch.setattr(loop, "model_chosen", lambda: model)
-        answer_next(conversation.pk)
-        answer = Event.objects.filter(conversation=conversation, payload__role="assistant").get()
-        return conversation, answer.payload["text"]
-
-    return ask
-
-
 FOREIGN = [
     {"user_identifier": "rachel.m@example.com", "action": "LIST", "prescription_id": None},
     {"user_identifier": "david.cohen@example.com", "action": "REFILL_STATUS", "prescription_id": 5},
@@ -87,41 +63,42 @@ FOREIGN = [
 
 
 @pytest.mark.parametrize("arguments", FOREIGN)
-def test_a_model_never_reads_another_patients_prescriptions(asked: Any, arguments: dict[str, Any]) -> None:
+def test_a_model_never_reads_another_patients_prescriptions(
+    demo_committed: None, arguments: dict[str, Any]
+) -> None:
     model = Scripted([Step("prescription_management", arguments)], says("I could not find it."))
-    asked(model, patient="10000101")
+    Talk(patient="10000101", model=model).say("Do you have Advil?")
     [result] = model.results
     assert not result.ok
     assert "Rachel" not in str(result.result) and "prescriptions" not in result.result
     assert AuditEvent.objects.filter(what="authz_denied").count() == 1
 
 
-def test_without_a_proof_no_patient_tool_answers(asked: Any) -> None:
+def test_without_a_verified_patient_private_tools_are_refused(demo_committed: None) -> None:
     arguments = {"user_identifier": "david.cohen@example.com", "action": "LIST", "prescription_id": None}
     verify = {"patient_id": "10000101", "med_id": "2", "intent": "refill", "language": "en"}
     model = Scripted(
         [Step("prescription_management", arguments), Step("prescription_verify", verify)],
         says("I need a code."),
     )
-    asked(model)
+    Talk(model=model).say("Do you have Advil?")
     assert [result.ok for result in model.results] == [False, False]
     assert not ToolCall.objects.filter(ok=True).exists()
 
 
-def test_arguments_that_break_the_schema_come_back_to_the_model(asked: Any) -> None:
+def test_errors_in_arguments_are_returned_to_the_model(demo_committed: None) -> None:
     model = Scripted(
         [Step("check_inventory", {"medication_id": True, "x": 1}), Step("no_such", {})], says("Sorry.")
     )
-    asked(model)
+    Talk(model=model).say("Do you have Advil?")
     first, second = model.results
     assert first.code == second.code == "invalid"
     assert {error["field"] for error in first.result["errors"]} == {"medication_id", "x"}
 
 
-def test_a_model_that_never_stops_is_stopped(asked: Any) -> None:
+def test_a_model_that_never_stops_is_stopped(demo_committed: None) -> None:
     model = Scripted([Step("check_inventory", {"medication_id": 5})])
-    _, text = asked(model)
-    assert "pharmacist" in text
+    assert "pharmacist" in Talk(model=model).say("Do you have Advil?")
     assert ToolCall.objects.count() == 8
 
 
@@ -138,15 +115,17 @@ def test_a_model_that_never_stops_is_stopped(asked: Any) -> None:
         "יש לנו במלאי",
     ],
 )
-def test_what_may_not_be_said_is_withheld(asked: Any, text: str) -> None:
-    _, said = asked(Scripted([Step("check_inventory", {"medication_id": 5})], says(text)))
+def test_a_forbidden_answer_is_withheld(demo_committed: None, text: str) -> None:
+    model = Scripted([Step("check_inventory", {"medication_id": 5})], says(text))
+    said = Talk(model=model).say("Do you have Advil?")
     assert said != text
     assert "checked answer" in said
 
 
-def test_a_grounded_answer_passes(asked: Any) -> None:
+def test_an_answer_with_proven_numbers_is_shown(demo_committed: None) -> None:
     text = "Cetirizine is in stock (200 units available)."
-    _, said = asked(Scripted([Step("check_inventory", {"medication_id": 5})], says(text)))
+    model = Scripted([Step("check_inventory", {"medication_id": 5})], says(text))
+    said = Talk(model=model).say("Do you have Advil?")
     assert said == text
 
 
@@ -158,21 +137,20 @@ def test_a_grounded_answer_passes(asked: Any) -> None:
         ("I swallowed the whole bottle of pills", "101"),
     ],
 )
-def test_an_emergency_is_answered_before_any_model(asked: Any, message: str, number: str) -> None:
+def test_an_emergency_is_answered_before_any_model(demo_committed: None, message: str, number: str) -> None:
     model = Scripted(says("Do you want Advil?"))
-    _, said = asked(model, message)
-    assert number in said
+    assert number in Talk(model=model).say(message)
     assert model.turns == []
 
 
-def test_advice_is_refused_before_any_model_and_calls_no_tool(asked: Any) -> None:
+def test_advice_is_refused_before_any_model_and_calls_no_tool(demo_committed: None) -> None:
     model = Scripted(says("Take it."))
-    asked(model, "Should I take ibuprofen for my headache?")
+    Talk(model=model).say("Should I take ibuprofen for my headache?")
     assert model.turns == []
     assert not ToolCall.objects.exists()
 
 
-def test_a_broken_model_ends_in_a_visible_failure(
+def test_an_error_of_the_model_ends_in_a_visible_failure(
     demo_committed: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class BrokenSession(Session):
@@ -187,47 +165,39 @@ def test_a_broken_model_ends_in_a_visible_failure(
 
     async def run() -> None:
         runner = Runner(Hub(), loop.answer)
-        runner.wake(conversation.pk)
-        for _ in range(200):
-            await asyncio.sleep(0.02)
-            if not runner._tasks:
-                return
+        runner.wake(talk.conversation.pk)
+        async with asyncio.timeout(10):
+            while await run_db(Run.objects.filter(state__in=runs.OPEN).exists)():
+                await asyncio.sleep(0.02)
+        await runner.drain(5)
 
-    conversation, _ = events.conversation_begin(language="en")
-    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text="Advil?", address="")
+    talk = Talk()
+    talk.send("Advil?")
     monkeypatch.setattr(loop, "model_chosen", Broken)
     asyncio.run(run())
     assert Run.objects.get().state == Run.State.FAILED
     assert Event.objects.order_by("-seq").first().type == "run.failed"
 
 
-def test_a_run_that_was_taken_away_writes_nothing(
-    demo_committed: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    conversation, _ = events.conversation_begin(language="en")
-    accept.message_accept(
-        conversation_id=conversation.pk, client_msg_id=uuid4(), text="Do you have Advil?", address=""
-    )
-    claimed = runs.run_claim(conversation.pk)
-    assert claimed
-
+def test_a_run_that_was_cancelled_meanwhile_writes_nothing(demo_committed: None) -> None:
     class Slow:
         name = "slow"
 
         async def open(self, turn: Turn) -> Session:
-            await run_db(accept.run_cancel)(conversation_id=conversation.pk)
+            await run_db(accept.run_cancel)(conversation_id=talk.conversation.pk)
             return ScriptedSession(turn, Scripted(says("Late.")))
 
-    monkeypatch.setattr(loop, "model_chosen", Slow)
-    answer(claimed)
+    talk = Talk(model=Slow())
+    talk.send("Do you have Advil?")
+    asyncio.run(talk.answering(talk.claim()))
     assert not Event.objects.filter(payload__role="assistant").exists()
     assert Run.objects.get().state == Run.State.CANCELLED
 
 
-def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:
+def test_a_recorded_call_holds_no_identifier(demo_committed: None) -> None:
     arguments = {"user_identifier": "david.cohen@example.com", "action": "LIST", "prescription_id": None}
     model = Scripted([Step("prescription_management", arguments)], says("Here they are."))
-    asked(model, patient="10000101")
+    Talk(patient="10000101", model=model).say("Do you have Advil?")
     row = ToolCall.objects.get()
     assert row.ok
     assert "david" not in str(row.arguments).lower() and "David" not in str(row.evidence)
@@ -242,18 +212,14 @@ def test_what_is_recorded_of_a_call_holds_no_identifier(asked: Any) -> None:
         "i feel awful today",
     ],
 )
-def test_what_may_be_urgent_in_words_no_rule_knows_still_gets_the_number(asked: Any, message: str) -> None:
-    from agent.llm.offline.session import OfflineModel
-
-    _, said = asked(OfflineModel(), message)
-    assert "101" in said
+def test_a_possible_emergency_that_no_rule_covers_gets_the_emergency_number(
+    demo_committed: None, message: str
+) -> None:
+    assert "101" in Talk(model=OfflineModel()).say(message)
 
 
 @pytest.mark.parametrize(
     "message", ["Do you have Advil?", "blorvex", "what should i take for my cold?", "hello"]
 )
-def test_no_alarm_without_a_sign(asked: Any, message: str) -> None:
-    from agent.llm.offline.session import OfflineModel
-
-    _, said = asked(OfflineModel(), message)
-    assert "101" not in said
+def test_an_ordinary_message_gets_no_emergency_number(demo_committed: None, message: str) -> None:
+    assert "101" not in Talk(model=OfflineModel()).say(message)

@@ -21,7 +21,7 @@ from agent.turn.answer_check import OutputCheck
         (1, {"names": ["Advil"], "total": 7}, "There are 7 of them.", True),
     ],
 )
-def test_how_many_is_proven_by_a_list_and_not_by_the_way_it_is_looked_at(
+def test_a_count_is_proven_by_the_length_of_a_list(
     results: int, found: dict[str, Any], said: str, is_proven: bool
 ) -> None:
     async def none_before(work: object) -> list[str]:

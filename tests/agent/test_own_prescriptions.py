@@ -22,7 +22,7 @@ def intents(text: str) -> list[str]:
         "מה יש לנו במרשמים",
     ],
 )
-def test_they_ask_for_their_own(demo_committed: None, text: str) -> None:
+def test_a_request_for_ones_own_prescriptions_is_recognised(demo_committed: None, text: str) -> None:
     assert intents(text) == ["prescriptions"]
 
 
@@ -36,5 +36,7 @@ def test_they_ask_for_their_own(demo_committed: None, text: str) -> None:
         "יש אצלכם נורופן במרשם?",
     ],
 )
-def test_they_ask_about_a_medicine(demo_committed: None, text: str) -> None:
+def test_a_question_whether_a_medicine_needs_a_prescription_is_no_request_for_ones_own(
+    demo_committed: None, text: str
+) -> None:
     assert "prescriptions" not in intents(text)

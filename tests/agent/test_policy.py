@@ -591,7 +591,7 @@ STOPPED = [
 
 
 @pytest.mark.parametrize("text", ANSWER)
-def test_facts_are_answered(text: str) -> None:
+def test_a_question_about_facts_is_answered(text: str) -> None:
     assert check_input(text) is InputVerdict.ANSWER
 
 
@@ -605,26 +605,26 @@ def test_facts_are_answered(text: str) -> None:
         *((InputVerdict.PUSH, text) for text in PUSH),
     ],
 )
-def test_advice_is_declined(verdict: InputVerdict, text: str) -> None:
+def test_a_request_for_advice_is_declined(verdict: InputVerdict, text: str) -> None:
     assert check_input(text) is verdict
 
 
 @pytest.mark.parametrize("text", DECLINED)
-def test_a_request_between_two_kinds_is_declined(text: str) -> None:
+def test_a_doubtful_request_is_not_simply_answered(text: str) -> None:
     assert check_input(text) is not InputVerdict.ANSWER
 
 
 @pytest.mark.parametrize(("lang", "text"), SENT)
-def test_answers_that_may_be_sent(lang: str, text: str) -> None:
+def test_an_allowed_answer_passes(lang: str, text: str) -> None:
     assert check_output(text, lang) == []
 
 
 @pytest.mark.parametrize(("lang", "rule", "text"), STOPPED)
-def test_answers_that_are_stopped(lang: str, rule: str, text: str) -> None:
+def test_a_forbidden_answer_is_stopped(lang: str, rule: str, text: str) -> None:
     assert rule in check_output(text, lang)
 
 
-def test_a_quoted_leaflet_may_say_what_the_answer_may_not() -> None:
+def test_a_quoted_leaflet_may_contain_what_the_answer_may_not() -> None:
     quote = "Take 2 tablets every 6 hours."
     answer = f"According to the leaflet (adults): {quote}"
     assert check_output(answer, "en", quoted=[quote]) == []

@@ -1,31 +1,18 @@
 """What staff change in the admin, the next answer of the chat shows; the change is in the audit log."""
 
-from uuid import uuid4
-
-from answering import answer_next
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
+from talking import Talk
 
-from agent.conversation import accept, events
-from agent.models import Event
 from inventory.models import StockMove
 from prescriptions.models import AuditEvent
 
 LEVELS = "/admin/inventory/stocklevel/"
 
 
-def answer(text: str) -> str:
-    """What the chat answers to one message."""
-    conversation, _ = events.conversation_begin(language="en")
-    accept.message_accept(conversation_id=conversation.pk, client_msg_id=uuid4(), text=text, address="")
-    answer_next(conversation.pk)
-    said = Event.objects.filter(conversation=conversation, payload__role="assistant").get()
-    return str(said.payload["text"])
-
-
-def test_stock_counted_by_staff_is_what_the_chat_says_next(demo_committed: None) -> None:
-    assert "200 units" in answer("Do you have Cetirizine?")
+def test_stock_that_staff_change_is_in_the_next_answer_and_audited(demo_committed: None) -> None:
+    assert "200 units" in Talk().say("Do you have Cetirizine?")
     user = get_user_model().objects.create_user("counter", password="x", is_staff=True)
     user.groups.add(Group.objects.get(name="technician"))
     client = Client()
@@ -42,7 +29,7 @@ def test_stock_counted_by_staff_is_what_the_chat_says_next(demo_committed: None)
     form[f"seen-{row.instance.pk}"] = str(row.instance.version)  # which version the page showed
     assert client.post(url, {**form, "_save": "Save"}).status_code == 302
 
-    said = answer("Do you have Cetirizine?")
+    said = Talk().say("Do you have Cetirizine?")
     assert "limited quantity" in said and "7 units" in said
     move = StockMove.objects.latest("pk")
     assert (move.delta, move.quantity_after, move.actor) == (-193, 7, f"user:{user.pk}")

@@ -61,7 +61,7 @@ async def test_work_that_was_cancelled_while_it_waited_is_not_done() -> None:
     assert done == []
 
 
-async def test_a_caller_that_is_cancelled_while_its_work_is_done_disturbs_nobody() -> None:
+async def test_cancelling_a_caller_does_not_disturb_other_work() -> None:
     began, gate, done = threading.Event(), threading.Event(), []
 
     def work() -> None:
@@ -79,7 +79,7 @@ async def test_a_caller_that_is_cancelled_while_its_work_is_done_disturbs_nobody
     assert done == [1]
 
 
-def test_an_event_loop_that_ends_leaves_the_thread_to_the_next() -> None:
+def test_a_thread_serves_the_next_event_loop_after_one_has_ended() -> None:
     began, gate = threading.Event(), threading.Event()
 
     async def abandon() -> None:
@@ -95,7 +95,7 @@ def test_an_event_loop_that_ends_leaves_the_thread_to_the_next() -> None:
     assert asyncio.run(work()) == 1
 
 
-async def test_the_work_sees_its_callers_context_and_what_it_sets_stays_its_own() -> None:
+async def test_work_reads_its_callers_context_variables_and_does_not_change_them() -> None:
     said: ContextVar[str] = ContextVar("said", default="nothing")
 
     def work() -> str:

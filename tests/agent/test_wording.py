@@ -63,7 +63,7 @@ def test_every_sentence_is_used_somewhere() -> None:
     assert unused == []
 
 
-def test_names_and_ranges_are_set_apart_in_hebrew() -> None:
+def test_names_and_ranges_are_isolated_in_hebrew_text() -> None:
     assert "\u2068Advil 200 mg\u2069" in render.say("out_of_stock", "he", name="Advil 200 mg")
     assert "\u206603-555-0104\u2069" in render.apart("03-555-0104", "he")
     assert render.apart("אקמול", "he") == "אקמול"
@@ -71,7 +71,7 @@ def test_names_and_ranges_are_set_apart_in_hebrew() -> None:
     assert render.apart("אקמול", "en") == "\u2068אקמול\u2069"
 
 
-def test_lists_and_dates() -> None:
+def test_lists_and_dates_are_worded_in_both_languages() -> None:
     assert render.listed(["A", "B", "C"], "en") == "A, B and C"
     assert render.listed(["אקמול", "נורופן"], "he") == "אקמול ונורופן"
     assert render.dated("2026-01-15", "en") == "January 15, 2026"

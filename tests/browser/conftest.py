@@ -130,7 +130,7 @@ class ChatPage:
         return self.items.locator(".chat-text").all_inner_texts()
 
     def spoken(self) -> list[str]:
-        """What screen readers were told, in order."""
+        """What was announced to screen readers, in order."""
         told: list[str] = self.page.evaluate("seen.spoken.map((node) => node.textContent)")
         return told
 
@@ -194,7 +194,7 @@ class ScriptedServer:
         self.socket.send(json.dumps({"v": 1, "type": type, **fields}))
 
     def say(self, seq: int, text: str, role: str = "assistant", **fields: Any) -> Frame:
-        """A numbered message; kept for replays, sent by `send(**…)`."""
+        """A numbered message; stored for replays, sent by `send(**…)`."""
         body = {"seq": seq, "role": role, "text": text, "lang": "en", "cards": [], "suggestions": []}
         return {"type": "message.completed", **body, **fields}
 

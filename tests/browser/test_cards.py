@@ -73,7 +73,7 @@ def test_forced_colours_keep_icons_and_edges(new_chat: Any, make_server: Any) ->
     assert chat.page.evaluate(fills) == 0
 
 
-def test_every_state_has_words_and_an_icon_of_its_own(chat: Any, server: Any) -> None:
+def test_every_state_has_its_own_words_and_icon(chat: Any, server: Any) -> None:
     answer = show(chat, server, "en", cards("en"))
     tags = answer.locator(".chat-tag")
     shapes = {
@@ -87,7 +87,7 @@ def test_every_state_has_words_and_an_icon_of_its_own(chat: Any, server: Any) ->
     assert len(drawn) == 3
 
 
-def test_table_has_a_caption_and_headers(chat: Any, server: Any) -> None:
+def test_a_table_has_a_caption_and_headers(chat: Any, server: Any) -> None:
     show(chat, server, "en", cards("en"))
     table = chat.page.get_by_role("table", name="Equivalents of PainAway")
     expect(table.get_by_role("columnheader")).to_have_text(["Product", "In stock"])
@@ -96,7 +96,7 @@ def test_table_has_a_caption_and_headers(chat: Any, server: Any) -> None:
     expect(row.get_by_role("cell")).to_have_text("158 units")
 
 
-def test_links_are_made_from_numbers(chat: Any, server: Any) -> None:
+def test_links_are_built_only_from_numbers(chat: Any, server: Any) -> None:
     answer = show(chat, server, "en", cards("en"))
     place = answer.get_by_role("link", name="Map Ramat Aviv, Tel Aviv, opens in a new window").first
     expect(place).to_have_attribute("href", "https://www.google.com/maps/search/?api=1&query=32.113,34.804")
@@ -119,7 +119,7 @@ def test_links_are_made_from_numbers(chat: Any, server: Any) -> None:
         {"place": None},
     ],
 )
-def test_no_map_without_two_numbers(chat: Any, server: Any, change: dict[str, Any]) -> None:
+def test_without_two_coordinates_there_is_no_map_link(chat: Any, server: Any, change: dict[str, Any]) -> None:
     store = {"name": "Jaffa", "phone": "javascript:alert(1)", **change}
     answer = show(chat, server, "en", [{"kind": "stock", "data": {"title": "Stock", "stores": [store]}}])
     expect(answer.locator(".chat-card")).to_contain_text("Jaffa")
@@ -131,14 +131,14 @@ def test_no_map_without_two_numbers(chat: Any, server: Any, change: dict[str, An
     ("phone", "href"),
     [("+972 3-555-0104", "tel:+97235550104"), ("*2345", "tel:*2345"), ("(03) 555.0104", "tel:035550104")],
 )
-def test_phone_of_any_writing_is_called(chat: Any, server: Any, phone: str, href: str) -> None:
+def test_a_phone_number_in_any_notation_can_be_called(chat: Any, server: Any, phone: str, href: str) -> None:
     store = {"name": "Jaffa", "phone": phone}
     answer = show(chat, server, "en", [{"kind": "stock", "data": {"title": "Stock", "stores": [store]}}])
     expect(answer.locator(".chat-card a")).to_have_attribute("href", href)
     expect(answer.locator(".chat-card a bdi")).to_have_text(phone)
 
 
-def test_card_is_told_in_lines_of_text(chat: Any, server: Any) -> None:
+def test_a_card_can_be_written_as_lines_of_text(chat: Any, server: Any) -> None:
     chat.open()
     lines = """async (samples) => {
       const {card, cardLines} = await import("/static/chat/cards.js");
@@ -158,7 +158,7 @@ def test_card_is_told_in_lines_of_text(chat: Any, server: Any) -> None:
     assert all(line for each in told for line in each)
 
 
-def test_cards_of_earlier_versions_still_show(chat: Any, server: Any) -> None:
+def test_cards_of_earlier_versions_are_still_shown(chat: Any, server: Any) -> None:
     old = [
         {
             "kind": "interactions",
@@ -193,7 +193,7 @@ ODD: list[Any] = [
 ]
 
 
-def test_shape_that_is_unknown_is_no_card_and_no_error(chat: Any, server: Any) -> None:
+def test_an_unknown_shape_gives_no_card_and_no_error(chat: Any, server: Any) -> None:
     answer = show(chat, server, "en", [*(odd for odd in ODD if isinstance(odd, dict)), cards("en")[0]])
     expect(answer.locator(".chat-card-medication h4").last).to_have_text("Acamoli")
     expect(answer).not_to_contain_text("never")
@@ -204,7 +204,7 @@ def test_shape_that_is_unknown_is_no_card_and_no_error(chat: Any, server: Any) -
     assert chat.page.evaluate(none, ODD[:-1]) == 0
 
 
-def test_any_value_in_any_place_of_a_card_never_throws(chat: Any, server: Any) -> None:
+def test_no_value_in_a_card_causes_an_error(chat: Any, server: Any) -> None:
     chat.open()
     made = chat.page.evaluate(
         """async (samples) => {
@@ -245,7 +245,7 @@ def _filled(value: Any, payload: str) -> Any:
 
 
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_markup_in_cards_and_messages_stays_text(chat: Any, server: Any, lang: str) -> None:
+def test_markup_in_cards_and_messages_is_shown_as_text(chat: Any, server: Any, lang: str) -> None:
     chat.open(lang)
     before = chat.page.evaluate("document.querySelectorAll('script, link, style, iframe, base, meta').length")
     for seq, payload in enumerate(PAYLOADS, 1):
@@ -367,7 +367,7 @@ def test_mixed_directions_are_drawn_in_reading_order(new_chat: Any, make_server:
         ("he", "אפשר לקחת וורפרין עם איבופרופן?", "interactions", ["אין ליטול יחד"]),
     ],
 )
-def test_real_answer_has_its_card(
+def test_a_real_answer_has_its_card(
     new_chat: Any, lang: str, question: str, kind: str, words: list[str]
 ) -> None:
     chat = new_chat(390, 844).open(lang)

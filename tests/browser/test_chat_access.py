@@ -125,7 +125,7 @@ def _type(chat: Any, text: str) -> None:
     expect(chat.answers).to_have_count(before + 1, timeout=20_000)
 
 
-def test_three_tasks_with_the_keyboard_alone(new_chat: Any) -> None:
+def test_three_tasks_can_be_done_with_the_keyboard_alone(new_chat: Any) -> None:
     chat = new_chat().open()
     keys, log = chat.page.keyboard, chat.page.get_by_role("log")
     # Information on a medicine, read message by message, rated.
@@ -170,7 +170,7 @@ def test_three_tasks_with_the_keyboard_alone(new_chat: Any) -> None:
     expect(chat.input).to_be_focused()  # nothing keeps the focus
 
 
-def test_transcript_is_one_tab_stop(chat: Any, server: Any) -> None:
+def test_the_transcript_is_one_tab_stop(chat: Any, server: Any) -> None:
     chat.open()
     for seq in (1, 2):
         server.send(**server.say(seq, f"Answer {seq}."))
@@ -184,7 +184,7 @@ def test_transcript_is_one_tab_stop(chat: Any, server: Any) -> None:
     expect(chat.input).to_be_focused()
 
 
-def test_message_does_not_move_the_focus(chat: Any, server: Any) -> None:
+def test_a_new_message_does_not_move_the_focus(chat: Any, server: Any) -> None:
     chat.open()
     server.send(**server.say(1, "Choose.", suggestions=["This", "That"]))
     chip = chat.page.get_by_role("button", name="That")
@@ -199,7 +199,7 @@ def test_message_does_not_move_the_focus(chat: Any, server: Any) -> None:
     expect(chat.page.get_by_role("button", name="Talk to a person")).to_be_focused()
 
 
-def test_two_tabs_show_the_same(new_chat: Any) -> None:
+def test_two_tabs_show_the_same_conversation(new_chat: Any) -> None:
     one = new_chat().open()
     one.ask("Do you have Advil in Jaffa?")
     secret = one.page.evaluate("sessionStorage.getItem('pharmacy-chat')")
@@ -224,7 +224,7 @@ document.adoptedStyleSheets = [sheet];
 
 
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_large_text_and_wide_spacing_lose_nothing(new_chat: Any, make_server: Any, lang: str) -> None:
+def test_large_text_and_wide_spacing_hide_nothing(new_chat: Any, make_server: Any, lang: str) -> None:
     # 200 % of a window of 1,280 pixels is one of 640, and the text alone at twice its size on a phone.
     chat = new_chat(390, 844)
     server = make_server(chat.page)

@@ -28,7 +28,7 @@ def _menu(chat: Any, entry: str) -> None:
     chat.page.get_by_role("button", name=entry).click()
 
 
-def test_answer_in_the_making_can_be_stopped(chat: Any, server: Any) -> None:
+def test_an_unfinished_answer_can_be_stopped(chat: Any, server: Any) -> None:
     chat.open()
     stop = chat.page.get_by_role("button", name=re.compile("^Stop"))
     expect(stop).to_be_hidden()
@@ -47,7 +47,7 @@ def test_answer_in_the_making_can_be_stopped(chat: Any, server: Any) -> None:
     expect(stop).to_have_text("Stop")
 
 
-def test_yes_is_sent_once_and_the_card_becomes_history(chat: Any, server: Any) -> None:
+def test_a_confirmation_is_sent_once_and_its_card_becomes_inactive(chat: Any, server: Any) -> None:
     chat.open()
     server.send(**_asks(server))
     card = chat.page.get_by_role("group", name="Ask for this refill?")
@@ -74,7 +74,7 @@ def test_yes_is_sent_once_and_the_card_becomes_history(chat: Any, server: Any) -
     assert chat.spoken() == [told, "Assistant: It is on its way."]
 
 
-def test_card_stands_below_the_answer_that_explains_it(chat: Any, server: Any) -> None:
+def test_a_confirmation_card_is_below_the_answer_that_explains_it(chat: Any, server: Any) -> None:
     chat.open()
     server.send("run.started", run_id="r1")
     server.send("message.delta", run_id="r1", offset=0, text="Confirm below.")
@@ -96,7 +96,7 @@ def test_card_stands_below_the_answer_that_explains_it(chat: Any, server: Any) -
     assert chat.items.last.locator(".chat-confirm").count() == 1
 
 
-def test_card_is_inert_when_it_was_answered_or_is_too_late(chat: Any, server: Any) -> None:
+def test_an_answered_or_expired_confirmation_card_is_inactive(chat: Any, server: Any) -> None:
     other = _asks(server, 3, confirm_id="k2", expires_at="2001-01-01T00:00:00+00:00")
     server.log = [
         _asks(server),
@@ -119,7 +119,7 @@ def test_card_is_inert_when_it_was_answered_or_is_too_late(chat: Any, server: An
     expect(chat.items).to_have_count(4)  # the card tells of it, no notice besides
 
 
-def test_card_counts_down_to_its_end(chat: Any, server: Any) -> None:
+def test_a_confirmation_card_counts_down_to_its_expiry(chat: Any, server: Any) -> None:
     chat.page.clock.install(time="2030-01-01T10:00:00Z")
     chat.open()
     server.send(**_asks(server, expires_at="2030-01-01T10:05:00Z"))
@@ -134,7 +134,7 @@ def test_card_counts_down_to_its_end(chat: Any, server: Any) -> None:
     expect(card.get_by_role("button")).to_have_count(0)
 
 
-def test_yes_that_was_lost_on_its_way_is_asked_for_again(chat: Any, server: Any) -> None:
+def test_a_confirmation_that_was_lost_can_be_given_again(chat: Any, server: Any) -> None:
     chat.lost_line = True
     chat.open()
     server.log = [_asks(server)]
@@ -183,7 +183,7 @@ def test_answers_are_rated_and_a_comment_is_optional(chat: Any, server: Any) -> 
     expect(down).to_have_attribute("aria-pressed", "true")
 
 
-def test_menu_works_by_keyboard(chat: Any, server: Any) -> None:
+def test_the_menu_works_by_keyboard(chat: Any, server: Any) -> None:
     chat.open()
     button, keys = chat.page.get_by_role("button", name="Menu"), chat.page.keyboard
     first = chat.page.get_by_role("button", name="Download the conversation")
@@ -205,7 +205,7 @@ def test_menu_works_by_keyboard(chat: Any, server: Any) -> None:
     expect(first).to_be_hidden()
 
 
-def test_conversation_is_downloaded_as_text(chat: Any, server: Any, tmp_path: Path) -> None:
+def test_a_conversation_is_downloaded_as_text(chat: Any, server: Any, tmp_path: Path) -> None:
     rows = [["Jaffa", 12], ["Florentin", None]]
     stock = {"kind": "stock", "data": {"title": "Advil", "columns": ["Branch", "Packs"], "rows": rows}}
     server.log = [
@@ -229,7 +229,7 @@ def test_conversation_is_downloaded_as_text(chat: Any, server: Any, tmp_path: Pa
     assert re.fullmatch(r"Pharmacy team, \d\d\.\d\d\.\d{4} \d\d:\d\d:\nHere is Dana\.", parts[3])
 
 
-def test_conversation_is_deleted_after_a_second_question(chat: Any, server: Any) -> None:
+def test_a_conversation_is_deleted_only_after_a_second_question(chat: Any, server: Any) -> None:
     chat.open()
     server.send(**server.say(1, "You take Metformin."))
     _menu(chat, "Delete the conversation")
@@ -256,7 +256,7 @@ def test_conversation_is_deleted_after_a_second_question(chat: Any, server: Any)
     expect(log).not_to_contain_text("deleted")
 
 
-def test_privacy_notice_says_how_long_things_are_kept(chat: Any, server: Any) -> None:
+def test_the_privacy_notice_names_the_retention_time(chat: Any, server: Any) -> None:
     fields = {"mode": "bot", "events": [], "retention_days": 30}
     server.answers["hello"] = lambda frame: server.send("hello.ok", conversation="s", last_seq=0, **fields)
     chat.open()
@@ -270,7 +270,7 @@ def test_privacy_notice_says_how_long_things_are_kept(chat: Any, server: Any) ->
     assert not chat.page.evaluate(behind)
 
 
-def test_location_goes_with_messages_only_while_it_is_shared(new_chat: Any, make_server: Any) -> None:
+def test_messages_contain_the_location_only_while_it_is_shared(new_chat: Any, make_server: Any) -> None:
     chat = new_chat(geolocation={"latitude": 32.05432, "longitude": 34.75219}, permissions=["geolocation"])
     server = make_server(chat.page)
     chat.open()
@@ -294,7 +294,7 @@ def test_location_goes_with_messages_only_while_it_is_shared(new_chat: Any, make
     assert send("after")["location"] is None  # taken back on the server too
 
 
-def test_location_that_is_refused_is_no_problem(chat: Any, server: Any) -> None:
+def test_the_chat_works_when_the_location_is_refused(chat: Any, server: Any) -> None:
     chat.open()
     chat.page.get_by_role("button", name="Use my location").click()
     expect(chat.page.get_by_role("log")).to_contain_text("write a city or a street instead")
@@ -304,7 +304,7 @@ def test_location_that_is_refused_is_no_problem(chat: Any, server: Any) -> None:
     assert not server.wait("message.send")[0].get("location")
 
 
-def test_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -> None:
+def test_a_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -> None:
     chat.open()
     for seq, state in enumerate(("open", "claimed"), 1):
         server.send("handoff.updated", seq=seq, number="R-1001", state=state, message="Dana will answer.")
@@ -318,7 +318,7 @@ def test_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -> 
 @pytest.mark.parametrize(
     "url", ["/continue/?lang=en#t1", "https://evil.example/", "//evil.example", "/\\evil.example"]
 )
-def test_way_out_of_a_frame_opens_only_our_own_pages(chat: Any, server: Any, url: str) -> None:
+def test_the_link_out_of_a_frame_opens_only_the_sites_own_pages(chat: Any, server: Any, url: str) -> None:
     chat.page.add_init_script(
         "window.opened = []; window.open = (...all) => { opened.push(all); return null; }"
     )
@@ -350,7 +350,7 @@ import("/static/chat/widget.js").then(({Chat}) => {
 """
 
 
-def test_chat_in_a_frame_is_admitted_counts_and_closes(chat: Any, server: Any) -> None:
+def test_a_chat_in_a_frame_connects_counts_unread_messages_and_closes(chat: Any, server: Any) -> None:
     chat.open()
     chat.page.evaluate(FRAMED)
     hello = server.wait("hello", 2)[1]
@@ -378,7 +378,7 @@ def test_chat_in_a_frame_is_admitted_counts_and_closes(chat: Any, server: Any) -
     assert chat.page.evaluate("done.closed") == 2
 
 
-def test_ticket_of_a_window_is_used_for_one_hello(chat: Any, server: Any) -> None:
+def test_a_windows_ticket_is_used_for_one_hello(chat: Any, server: Any) -> None:
     chat.open()
     script = FRAMED.replace('site: "pub_1",', 'handoverTicket: "once",').replace(
         "ticket: async", "other: async"

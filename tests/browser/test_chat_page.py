@@ -24,7 +24,7 @@ EMAIL = "What prescriptions do I have? My e-mail is david.cohen@example.com"
 
 
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_page_opens_with_the_chat(new_chat: Any, lang: str) -> None:
+def test_the_page_opens_with_the_chat(new_chat: Any, lang: str) -> None:
     chat = new_chat().open(lang)
     expect(chat.page.locator("html")).to_have_attribute("dir", "rtl" if lang == "he" else "ltr")
     expect(chat.page.locator(".chat-disclosure")).to_have_text(DISCLOSURE[lang])
@@ -35,7 +35,7 @@ def test_page_opens_with_the_chat(new_chat: Any, lang: str) -> None:
         assert chat.page.evaluate(SMALL_TARGETS) == []
 
 
-def test_language_is_switched_and_remembered(new_chat: Any) -> None:
+def test_a_chosen_language_is_remembered(new_chat: Any) -> None:
     chat = new_chat().open("en")
     chat.page.get_by_role("link", name="עברית").click()
     expect(chat.page.locator("html")).to_have_attribute("lang", "he")
@@ -43,7 +43,7 @@ def test_language_is_switched_and_remembered(new_chat: Any) -> None:
     expect(chat.page.locator("html")).to_have_attribute("lang", "he")
 
 
-def test_answer_comes_with_its_look_ups(new_chat: Any) -> None:
+def test_an_answer_shows_its_tool_calls(new_chat: Any) -> None:
     chat = new_chat().open()
     answer = chat.ask("Do you have Advil in Jaffa?")
     expect(answer.locator(".chat-text")).to_contain_text("Jaffa")
@@ -58,7 +58,7 @@ def test_answer_comes_with_its_look_ups(new_chat: Any) -> None:
     expect(steps.locator(".chat-time").first).to_have_text(re.compile(r"done · \d+ ms"))
 
 
-def test_answer_is_announced_once(new_chat: Any) -> None:
+def test_an_answer_is_announced_once(new_chat: Any) -> None:
     chat = new_chat().open()
     text = chat.ask("Do you have Advil in Jaffa?").locator(".chat-text").inner_text()
     chat.page.wait_for_function("() => seen.spoken.length > 0")
@@ -67,7 +67,7 @@ def test_answer_is_announced_once(new_chat: Any) -> None:
     expect(chat.page.get_by_role("log")).to_have_attribute("aria-live", "off")
 
 
-def test_hebrew_answer_is_right_to_left_on_an_english_page(new_chat: Any) -> None:
+def test_a_hebrew_answer_is_right_to_left_on_an_english_page(new_chat: Any) -> None:
     chat = new_chat().open("en")
     bubble = chat.ask("יש לכם אקמול בפלורנטין?").locator(".chat-bubble")
     expect(bubble).to_have_attribute("dir", "rtl")
@@ -75,7 +75,7 @@ def test_hebrew_answer_is_right_to_left_on_an_english_page(new_chat: Any) -> Non
     expect(bubble.locator(".chat-text")).to_contain_text("פלורנטין")
 
 
-def test_suggestion_is_sent_as_a_message(new_chat: Any) -> None:
+def test_a_chosen_suggestion_is_sent_as_a_message(new_chat: Any) -> None:
     chat = new_chat().open()
     chat.ask("Do you have Advil in Jaffa?")
     chip = chat.page.locator(".chat-chips button").first
@@ -86,7 +86,7 @@ def test_suggestion_is_sent_as_a_message(new_chat: Any) -> None:
     expect(chat.answers).to_have_count(2, timeout=15_000)
 
 
-def test_example_of_the_page_is_asked(new_chat: Any) -> None:
+def test_a_chosen_example_is_sent_as_a_message(new_chat: Any) -> None:
     chat = new_chat(390, 844, has_touch=True).open("he")
     example = chat.page.locator("[data-ask]").first
     text = example.inner_text()
@@ -96,7 +96,7 @@ def test_example_of_the_page_is_asked(new_chat: Any) -> None:
     expect(chat.input).to_be_in_viewport()
 
 
-def test_prescriptions_after_a_code_from_the_demo_inbox(new_chat: Any) -> None:
+def test_prescriptions_are_shown_after_the_code_from_the_demo_inbox(new_chat: Any) -> None:
     chat = new_chat().open()
     chat.ask(EMAIL)
     field = chat.page.get_by_label("Code from your message")
@@ -120,7 +120,7 @@ def test_prescriptions_after_a_code_from_the_demo_inbox(new_chat: Any) -> None:
     assert right not in chat.page.get_by_role("log").inner_text()
 
 
-def test_refill_is_passed_on_after_a_yes_and_all_of_it_deleted(new_chat: Any) -> None:
+def test_a_refill_is_passed_on_after_confirmation_and_the_conversation_deleted(new_chat: Any) -> None:
     chat = new_chat(390, 844).open()
     chat.ask(EMAIL)
     chat.page.locator("#chat-code").fill(chat.page.locator("#inbox .code").inner_text())
@@ -155,7 +155,7 @@ def test_refill_is_passed_on_after_a_yes_and_all_of_it_deleted(new_chat: Any) ->
     assert chat.page.evaluate("sessionStorage.getItem('pharmacy-chat')") not in (None, old)
 
 
-def test_reload_keeps_the_conversation_in_this_tab_only(new_chat: Any) -> None:
+def test_a_reload_keeps_the_conversation_in_this_tab_only(new_chat: Any) -> None:
     chat = new_chat().open()
     chat.ask("Do you have Advil in Jaffa?")
     chat.ask("יש לכם אקמול בפלורנטין?")
@@ -177,7 +177,9 @@ def test_reload_keeps_the_conversation_in_this_tab_only(new_chat: Any) -> None:
     expect(other.items).to_have_count(0)
 
 
-def test_lost_line_is_shown_and_what_was_written_is_sent_once(new_chat: Any, line: Any) -> None:
+def test_a_lost_connection_is_shown_and_a_message_written_meanwhile_is_sent_once(
+    new_chat: Any, line: Any
+) -> None:
     chat = new_chat(base=line.url)
     chat.lost_line = True
     chat.open()
@@ -196,7 +198,7 @@ def test_lost_line_is_shown_and_what_was_written_is_sent_once(new_chat: Any, lin
     expect(waiting.locator(".chat-state")).to_have_text("Sent")
 
 
-def test_a_person_is_asked_for(new_chat: Any) -> None:
+def test_a_request_for_a_person_opens_a_hand_off(new_chat: Any) -> None:
     chat = new_chat().open()
     chat.page.get_by_role("button", name="Talk to a person").click()
     expect(chat.answers).to_have_count(1, timeout=15_000)
@@ -205,7 +207,7 @@ def test_a_person_is_asked_for(new_chat: Any) -> None:
     expect(chat.page.get_by_role("button", name="Talk to a person")).to_be_visible()
 
 
-def test_end_clears_page_and_browser(new_chat: Any) -> None:
+def test_ending_the_chat_clears_page_and_browser_storage(new_chat: Any) -> None:
     chat = new_chat().open()
     chat.ask("Do you have Advil in Jaffa?")
     old = chat.page.evaluate("sessionStorage.getItem('pharmacy-chat')")
@@ -222,7 +224,7 @@ def test_end_clears_page_and_browser(new_chat: Any) -> None:
 
 
 @pytest.mark.parametrize(("lang", "scheme"), [("en", "dark"), ("he", "light")])
-def test_accessible_by_the_rules_of_axe(new_chat: Any, lang: str, scheme: str) -> None:
+def test_the_page_passes_axe(new_chat: Any, lang: str, scheme: str) -> None:
     chat = new_chat(color_scheme=scheme).open(lang)
     question = {"en": "Do you have Advil in Jaffa?", "he": "יש לכם אקמול בפלורנטין?"}[lang]
     chat.ask(question).locator("summary").click()
@@ -233,7 +235,7 @@ def test_accessible_by_the_rules_of_axe(new_chat: Any, lang: str, scheme: str) -
     assert result.violations_count == 0, result.generate_report()
 
 
-def test_keyboard_alone_is_enough(new_chat: Any) -> None:
+def test_the_chat_works_with_the_keyboard_alone(new_chat: Any) -> None:
     chat = new_chat().open()
     for _step in range(30):
         chat.page.keyboard.press("Tab")
@@ -273,7 +275,7 @@ MARKUP = [
 ]
 
 
-def test_markup_in_a_message_is_text(new_chat: Any) -> None:
+def test_markup_in_a_message_is_shown_as_text(new_chat: Any) -> None:
     chat = new_chat().open()
     log = chat.page.get_by_role("log")
     for payload in MARKUP:

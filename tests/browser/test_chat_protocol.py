@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 Frame = dict[str, Any]
 
 
-def test_hello_names_language_and_after_a_reload_the_conversation(chat: Any, server: Any) -> None:
+def test_hello_contains_the_language_and_after_a_reload_the_conversation(chat: Any, server: Any) -> None:
     chat.open("he")
     assert server.frames[0] == {"v": 1, "type": "hello", "lang": "he"}
     chat.page.reload()
@@ -23,7 +23,7 @@ def test_hello_names_language_and_after_a_reload_the_conversation(chat: Any, ser
     }
 
 
-def test_repeated_event_is_shown_once(chat: Any, server: Any) -> None:
+def test_a_repeated_event_is_shown_once(chat: Any, server: Any) -> None:
     chat.open()
     for event in [
         server.say(1, "first"),
@@ -36,7 +36,7 @@ def test_repeated_event_is_shown_once(chat: Any, server: Any) -> None:
     assert chat.texts() == ["first", "second"]
 
 
-def test_gap_is_closed_by_asking_again(chat: Any, server: Any) -> None:
+def test_a_gap_in_events_is_closed_by_a_new_hello(chat: Any, server: Any) -> None:
     chat.open()
     server.log = [server.say(seq, f"message {seq}") for seq in (1, 2, 3)]
     server.send(**server.log[0])
@@ -46,7 +46,7 @@ def test_gap_is_closed_by_asking_again(chat: Any, server: Any) -> None:
     assert chat.texts() == ["message 1", "message 2", "message 3"]
 
 
-def test_gap_that_the_server_cannot_close_does_not_loop(chat: Any, server: Any) -> None:
+def test_a_gap_that_the_server_cannot_close_causes_no_loop(chat: Any, server: Any) -> None:
     chat.open()
     server.log = [server.say(1, "message 1"), server.say(3, "message 3")]
     server.send(**server.log[0])
@@ -56,7 +56,7 @@ def test_gap_that_the_server_cannot_close_does_not_loop(chat: Any, server: Any) 
     assert len(server.sent("hello")) == 2
 
 
-def test_number_of_an_unknown_event_counts(chat: Any, server: Any) -> None:
+def test_the_number_of_an_unknown_event_counts_as_seen(chat: Any, server: Any) -> None:
     chat.open()
     server.send("something.new", seq=1)
     server.send(**server.say(2, "after it"))
@@ -64,7 +64,7 @@ def test_number_of_an_unknown_event_counts(chat: Any, server: Any) -> None:
     assert len(server.sent("hello")) == 1
 
 
-def test_message_is_kept_and_sent_again_until_accepted(chat: Any, server: Any) -> None:
+def test_a_message_is_sent_again_until_it_is_accepted(chat: Any, server: Any) -> None:
     chat.lost_line = True
     chat.open()
     server.answers["message.send"] = lambda frame: server.socket.close() if server.socket else None
@@ -79,7 +79,7 @@ def test_message_is_kept_and_sent_again_until_accepted(chat: Any, server: Any) -
     expect(chat.items).to_have_count(1)
 
 
-def test_refused_message_can_be_sent_again(chat: Any, server: Any) -> None:
+def test_a_refused_message_can_be_sent_again(chat: Any, server: Any) -> None:
     chat.open()
     server.answers["message.send"] = lambda frame: server.send(
         "error", code="rate_limited", message="x", retryable=True, client_msg_id=frame["client_msg_id"]
@@ -94,7 +94,7 @@ def test_refused_message_can_be_sent_again(chat: Any, server: Any) -> None:
     expect(chat.page.locator(".chat-failed")).to_have_count(0)
 
 
-def test_frame_that_was_too_large_is_not_sent_for_ever(chat: Any, server: Any) -> None:
+def test_a_message_that_was_too_large_is_not_sent_again(chat: Any, server: Any) -> None:
     chat.open()
     server.answers["message.send"] = lambda frame: server.send(
         "error", code="too_large", message="x", retryable=False
@@ -111,7 +111,7 @@ def test_frame_that_was_too_large_is_not_sent_for_ever(chat: Any, server: Any) -
     assert len(server.sent("message.send")) == 1
 
 
-def test_unknown_conversation_begins_a_new_one(chat: Any, server: Any) -> None:
+def test_an_unknown_conversation_is_replaced_by_a_new_one(chat: Any, server: Any) -> None:
     chat.open()
 
     def refuse(frame: Frame) -> None:
@@ -127,7 +127,7 @@ def test_unknown_conversation_begins_a_new_one(chat: Any, server: Any) -> None:
     assert "conversation" not in server.frames[-1]
 
 
-def test_answer_streams_and_the_finished_message_wins(chat: Any, server: Any) -> None:
+def test_the_finished_message_replaces_the_streamed_text(chat: Any, server: Any) -> None:
     chat.open()
     server.send("run.started", run_id="r1")
     expect(chat.page.locator(".chat-progress")).to_contain_text("Looking it up")
@@ -159,7 +159,7 @@ def test_answer_streams_and_the_finished_message_wins(chat: Any, server: Any) ->
     assert chat.spoken() == ["Assistant: The whole answer."]
 
 
-def test_answer_stays_behind_its_question_and_before_a_later_one(chat: Any, server: Any) -> None:
+def test_an_answer_stays_between_its_question_and_the_next_one(chat: Any, server: Any) -> None:
     chat.open()
     server.answers["message.send"] = lambda frame: None
     for text in ("question one", "question two"):
@@ -176,7 +176,7 @@ def test_answer_stays_behind_its_question_and_before_a_later_one(chat: Any, serv
     assert chat.texts() == ["question one", "answer one", "question two"]
 
 
-def test_cards_of_every_kind_and_none_of_an_unknown_one(chat: Any, server: Any) -> None:
+def test_cards_of_every_known_kind_are_shown_and_others_are_not(chat: Any, server: Any) -> None:
     chat.open()
     medication = {
         "title": "Ibuprofen",
@@ -221,7 +221,7 @@ def test_names_and_hours_stay_together_in_hebrew(chat: Any, server: Any) -> None
     expect(chat.page.locator(".chat-text").nth(1).locator("bdi")).to_have_count(0)
 
 
-def test_failed_run_can_be_asked_again(chat: Any, server: Any) -> None:
+def test_the_question_of_a_failed_run_can_be_sent_again(chat: Any, server: Any) -> None:
     chat.open()
     chat.input.fill("my question")
     chat.input.press("Enter")
@@ -236,7 +236,7 @@ def test_failed_run_can_be_asked_again(chat: Any, server: Any) -> None:
 
 
 @pytest.mark.parametrize(("code", "words"), [("code_expired", "expired"), ("locked", "Too many wrong codes")])
-def test_code_that_ends_the_challenge_takes_the_field_away(
+def test_the_code_field_disappears_when_the_challenge_has_ended(
     chat: Any, server: Any, code: str, words: str
 ) -> None:
     chat.open()
@@ -251,13 +251,13 @@ def test_code_that_ends_the_challenge_takes_the_field_away(
     expect(chat.page.get_by_role("log")).to_contain_text(words)
 
 
-def test_code_is_not_asked_for_again_after_its_time(chat: Any, server: Any) -> None:
+def test_the_code_field_does_not_return_after_the_code_has_expired(chat: Any, server: Any) -> None:
     server.log = [{"type": "identity.requested", "seq": 1, "expires_at": "2001-01-01T00:00:00+00:00"}]
     chat.open()
     expect(chat.page.locator("#chat-code")).to_be_hidden()
 
 
-def test_mode_is_shown(chat: Any, server: Any) -> None:
+def test_a_changed_mode_is_shown(chat: Any, server: Any) -> None:
     chat.open()
     server.send("mode.changed", seq=1, mode="degraded")
     expect(chat.page.locator(".chat-banner")).to_contain_text("assistant is busy")
@@ -271,7 +271,7 @@ def test_mode_is_shown(chat: Any, server: Any) -> None:
     expect(chat.page.locator(".chat-banner")).to_be_hidden()
 
 
-def test_personal_chat_is_cleared_when_nobody_uses_it(chat: Any, server: Any) -> None:
+def test_a_chat_with_personal_data_is_cleared_when_it_is_idle(chat: Any, server: Any) -> None:
     chat.page.clock.install()
     chat.open()
     server.send("identity.requested", seq=1, expires_at="2999-01-01T00:00:00+00:00")
@@ -291,7 +291,7 @@ def test_personal_chat_is_cleared_when_nobody_uses_it(chat: Any, server: Any) ->
     assert "conversation" not in server.frames[-1]
 
 
-def test_reader_who_scrolled_up_is_left_there(new_chat: Any, make_server: Any) -> None:
+def test_a_reader_who_scrolled_up_stays_there(new_chat: Any, make_server: Any) -> None:
     chat = new_chat(390, 700)
     server = make_server(chat.page)
     chat.open()

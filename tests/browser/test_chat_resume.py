@@ -36,7 +36,7 @@ def _at_work(server: Any) -> Any:
     return welcome
 
 
-def test_half_an_answer_goes_on_where_it_stopped(chat: Any, server: Any) -> None:
+def test_after_a_reconnection_an_answer_continues_where_it_stopped(chat: Any, server: Any) -> None:
     chat.open()
     assert "active_run" not in server.frames[0]
     _begins(server)
@@ -68,7 +68,7 @@ def test_half_an_answer_goes_on_where_it_stopped(chat: Any, server: Any) -> None
     assert told == ["Assistant: One 🙂 two. Three. Four."]
 
 
-def test_run_that_begins_anew_throws_away_its_text(chat: Any, server: Any) -> None:
+def test_a_new_attempt_at_a_run_discards_its_earlier_text(chat: Any, server: Any) -> None:
     chat.open()
     _begins(server)
     _says(server, 0, "The old beginning")
@@ -87,7 +87,7 @@ def test_run_that_begins_anew_throws_away_its_text(chat: Any, server: Any) -> No
     expect(text).to_have_text("For the third time")
 
 
-def test_reload_in_the_middle_gets_the_text_so_far(chat: Any, server: Any) -> None:
+def test_a_reload_during_an_answer_shows_the_text_so_far(chat: Any, server: Any) -> None:
     chat.open()
     server.log = [server.say(1, "my question", "user", client_msg_id="11111111-1111-4111-8111-111111111111")]
     server.send(**server.log[0])
@@ -105,7 +105,7 @@ def test_reload_in_the_middle_gets_the_text_so_far(chat: Any, server: Any) -> No
     assert chat.texts() == ["my question", "So far. And on."]
 
 
-def test_runs_that_are_over_after_a_reconnection_leave_nothing(chat: Any, server: Any) -> None:
+def test_a_run_that_ended_during_a_disconnection_leaves_no_progress(chat: Any, server: Any) -> None:
     chat.open()
     for run in ("r1", "r2"):
         server.send("run.started", run_id=run)
@@ -117,7 +117,7 @@ def test_runs_that_are_over_after_a_reconnection_leave_nothing(chat: Any, server
     expect(chat.page.get_by_role("button", name="Stop")).to_be_hidden()
 
 
-def test_restarted_server_is_visited_again_at_once(chat: Any, server: Any) -> None:
+def test_a_client_reconnects_at_once_to_a_restarted_server(chat: Any, server: Any) -> None:
     chat.open()
     chat.page.evaluate("window.began = performance.now()")
     assert _cut(chat, server, 1012)["conversation"] == "secret-1"
@@ -127,7 +127,9 @@ def test_restarted_server_is_visited_again_at_once(chat: Any, server: Any) -> No
 
 
 @pytest.mark.parametrize(("code", "words"), [(4410, "was deleted"), (4403, "not available on this page")])
-def test_closed_for_good_is_not_visited_again(chat: Any, server: Any, code: int, words: str) -> None:
+def test_a_client_that_was_closed_for_good_does_not_reconnect(
+    chat: Any, server: Any, code: int, words: str
+) -> None:
     chat.open()
     chat.lost_line = True
     server.socket.close(code=code)

@@ -166,7 +166,7 @@ def visit(browser: Browser, storing_window: Any, shop: Shop) -> Iterator[Callabl
 
 
 # -- Before the first click ---------------------------------------------------------------------------------
-def test_before_the_click_nothing_of_the_frame_is_loaded(visit: Callable[..., ShopPage]) -> None:
+def test_the_frame_is_loaded_only_after_the_click(visit: Callable[..., ShopPage]) -> None:
     visitor = visit().open()
     expect(visitor.launcher).to_be_visible()
     visitor.page.wait_for_load_state("networkidle")
@@ -176,7 +176,7 @@ def test_before_the_click_nothing_of_the_frame_is_loaded(visit: Callable[..., Sh
     assert "/embed/pub_shop/?lang=en" in visitor.chats_requests()
 
 
-def test_a_page_that_is_not_on_the_list_shows_nothing_and_says_so_once(
+def test_a_page_that_is_not_listed_shows_nothing_and_warns_once(
     visit: Callable[..., ShopPage], shop: Shop
 ) -> None:
     for site, why in (("pub_other", f"{shop.url} is not on the list"), ("pub_nobody", "there is no site")):
@@ -189,9 +189,7 @@ def test_a_page_that_is_not_on_the_list_shows_nothing_and_says_so_once(
         visitor.console.clear()
 
 
-def test_a_frame_of_a_site_that_is_not_on_the_list_is_blocked(
-    visit: Callable[..., ShopPage], shop: Shop
-) -> None:
+def test_a_frame_on_a_page_that_is_not_listed_is_blocked(visit: Callable[..., ShopPage], shop: Shop) -> None:
     visitor = visit().open()
     visitor.page.evaluate(
         "(src) => document.body.append(Object.assign(document.createElement('iframe'), {src}))",
@@ -204,7 +202,7 @@ def test_a_frame_of_a_site_that_is_not_on_the_list_is_blocked(
 
 
 @pytest.mark.parametrize("times", ["2", "3"])
-def test_two_snippets_make_one_chat(visit: Callable[..., ShopPage], times: str) -> None:
+def test_two_script_tags_make_one_chat(visit: Callable[..., ShopPage], times: str) -> None:
     visitor = visit().open(times=times)
     expect(visitor.launcher).to_have_count(1)
     visitor.page.wait_for_load_state("networkidle")
@@ -213,7 +211,7 @@ def test_two_snippets_make_one_chat(visit: Callable[..., ShopPage], times: str) 
 
 # -- Open and closed ----------------------------------------------------------------------------------------
 @pytest.mark.parametrize("lang", ["en", "he"])
-def test_it_opens_and_closes_with_the_keyboard_and_gives_the_focus_back(
+def test_the_keyboard_opens_and_closes_the_chat_and_the_focus_returns(
     visit: Callable[..., ShopPage], lang: str
 ) -> None:
     visitor = visit().open(lang=lang)
@@ -235,7 +233,7 @@ def test_it_opens_and_closes_with_the_keyboard_and_gives_the_focus_back(
     assert box and box["width"] == box["height"] == 56 and (box["x"] < edge) is (lang == "he")
 
 
-def test_a_phone_gets_the_whole_screen(visit: Callable[..., ShopPage]) -> None:
+def test_on_a_phone_the_chat_fills_the_screen(visit: Callable[..., ShopPage]) -> None:
     visitor = visit(390, 844, has_touch=True, is_mobile=True).open().opened()
     assert visitor.panel.bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
     assert visitor.panel.evaluate("(panel) => panel.matches(':modal')")
@@ -245,7 +243,7 @@ def test_a_phone_gets_the_whole_screen(visit: Callable[..., ShopPage]) -> None:
     expect(visitor.launcher).to_be_visible()
 
 
-def test_a_window_that_becomes_narrow_keeps_the_chat(visit: Callable[..., ShopPage]) -> None:
+def test_the_chat_stays_open_when_the_window_becomes_narrow(visit: Callable[..., ShopPage]) -> None:
     visitor = visit().open().opened()
     visitor.input.fill("half a question")
     visitor.page.set_viewport_size({"width": 390, "height": 844})
@@ -254,7 +252,7 @@ def test_a_window_that_becomes_narrow_keeps_the_chat(visit: Callable[..., ShopPa
     expect(visitor.input).to_have_value("half a question")
 
 
-def test_unkind_styles_do_not_reach_the_chat(visit: Callable[..., ShopPage]) -> None:
+def test_styles_of_the_page_do_not_affect_the_chat(visit: Callable[..., ShopPage]) -> None:
     kind, unkind = visit().open(), visit().open(unkind="1")
     for visitor in (kind, unkind):
         expect(visitor.launcher).to_be_visible()
@@ -271,7 +269,7 @@ def test_unkind_styles_do_not_reach_the_chat(visit: Callable[..., ShopPage]) -> 
 
 @pytest.mark.parametrize("lang", ["en", "he"])
 @pytest.mark.parametrize("options", [{}, {"color_scheme": "dark"}, {"forced_colors": "active"}])
-def test_accessible_by_the_rules_of_axe(
+def test_the_embedded_chat_passes_axe(
     visit: Callable[..., ShopPage], lang: str, options: dict[str, str]
 ) -> None:
     visitor = visit(**options).open(lang=lang)
@@ -290,7 +288,7 @@ def test_accessible_by_the_rules_of_axe(
 
 
 # -- What page and frame tell each other --------------------------------------------------------------------
-def test_news_are_counted_while_it_is_closed(visit: Callable[..., ShopPage]) -> None:
+def test_unread_messages_are_counted_while_the_chat_is_closed(visit: Callable[..., ShopPage]) -> None:
     visitor = visit().open().opened()
     visitor.page.evaluate("window.told = []; PharmacyChat.on('unread', (news) => told.push(news.count))")
     visitor.launcher.click()
@@ -315,7 +313,7 @@ def test_an_answer_that_comes_while_it_is_closed_is_counted(visit: Callable[...,
     expect(visitor.page.locator("#badge")).to_have_text("1", timeout=15_000)
 
 
-def test_only_the_frame_itself_is_listened_to(visit: Callable[..., ShopPage]) -> None:
+def test_the_loader_accepts_messages_only_from_its_frame(visit: Callable[..., ShopPage]) -> None:
     visitor = visit().open().opened()
     visitor.page.evaluate("postMessage({pharmacyChat: 1, type: 'close'}, '*')")
     for message in (
@@ -334,7 +332,9 @@ def test_only_the_frame_itself_is_listened_to(visit: Callable[..., ShopPage]) ->
     expect(visitor.page.locator("#badge")).to_be_hidden()
 
 
-def test_the_frame_listens_only_to_the_sites_pages(visit: Callable[..., ShopPage], shop: Shop) -> None:
+def test_the_frame_accepts_messages_only_from_the_sites_pages(
+    visit: Callable[..., ShopPage], shop: Shop
+) -> None:
     visitor = visit().open().opened()
     inner = visitor.page.frames[1]
     inner.evaluate("postMessage({pharmacyChat: 1, type: 'shutdown'}, '*')")
@@ -346,7 +346,7 @@ def test_the_frame_listens_only_to_the_sites_pages(visit: Callable[..., ShopPage
     expect(visitor.chat.locator("#chat")).to_have_attribute("data-status", "online")
 
 
-def test_the_pages_api(visit: Callable[..., ShopPage]) -> None:
+def test_the_pages_script_interface_controls_the_chat(visit: Callable[..., ShopPage]) -> None:
     visitor = visit().open()
     expect(visitor.launcher).to_be_visible()
     visitor.page.evaluate(
@@ -391,7 +391,7 @@ def test_a_site_that_changes_its_body_keeps_the_chat(visit: Callable[..., ShopPa
     expect(visitor.chat.locator(".chat-user")).to_have_count(1)
 
 
-def test_a_link_and_the_way_back_keep_the_conversation(visit: Callable[..., ShopPage]) -> None:
+def test_following_a_link_and_going_back_keeps_the_conversation(visit: Callable[..., ShopPage]) -> None:
     visitor = visit(stores=True).open().opened()
     visitor.ask("Do you have Advil in Jaffa?")
     visitor.page.get_by_role("link", name="Again").click()
@@ -403,7 +403,7 @@ def test_a_link_and_the_way_back_keep_the_conversation(visit: Callable[..., Shop
 
 
 # -- The chat in the frame ----------------------------------------------------------------------------------
-def test_medicines_here_prescriptions_in_a_window_of_our_own(visit: Callable[..., ShopPage]) -> None:
+def test_prescriptions_are_shown_only_in_a_window_of_the_sites_own(visit: Callable[..., ShopPage]) -> None:
     visitor = visit(stores=True).open().opened()
     expect(visitor.ask("Do you have Advil in Jaffa?").locator(".chat-text")).to_contain_text("Jaffa")
     said = visitor.ask("What prescriptions do I have? My e-mail is david.cohen@example.com")

@@ -21,7 +21,7 @@ def _language() -> Iterator[None]:
         yield
 
 
-def test_language_of_the_address_is_remembered(client: Client) -> None:
+def test_the_language_in_the_address_is_remembered(client: Client) -> None:
     page = client.get("/", {"lang": "he"})
     assert page.headers["Content-Language"] == "he"
     assert 'lang="he" dir="rtl"' in page.content.decode()
@@ -30,13 +30,13 @@ def test_language_of_the_address_is_remembered(client: Client) -> None:
 
 
 @pytest.mark.parametrize("lang", ["xx", "", "he\r\nX: 1", "<script>"])
-def test_language_that_does_not_exist_changes_nothing(client: Client, lang: str) -> None:
+def test_an_unknown_language_changes_nothing(client: Client, lang: str) -> None:
     page = client.get("/", {"lang": lang})
     assert 'lang="en" dir="ltr"' in page.content.decode()
     assert not page.cookies
 
 
-def test_page_has_no_inline_script_or_style(client: Client) -> None:
+def test_a_page_has_no_inline_script_or_style(client: Client) -> None:
     page = client.get("/")
     policy = page.headers["Content-Security-Policy"]
     assert {"script-src 'self'", "style-src 'self'"} <= set(policy.split("; "))
@@ -58,7 +58,9 @@ def _code_sent(conversation_id: uuid.UUID, code: str, recipient: str = "david.co
 
 
 @pytest.mark.django_db
-def test_inbox_shows_the_messages_of_this_conversation_only(client: Client, settings: LazySettings) -> None:
+def test_the_inbox_shows_only_the_messages_of_this_conversation(
+    client: Client, settings: LazySettings
+) -> None:
     settings.DEBUG = True
     mine, secret = conversation_begin(language="en")
     other, _ = conversation_begin(language="en")
@@ -77,7 +79,7 @@ def test_inbox_shows_the_messages_of_this_conversation_only(client: Client, sett
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("secret", ["", "wrong", str(uuid.uuid4())], ids=["empty", "wrong", "unknown"])
-def test_inbox_without_the_secret_is_empty(client: Client, settings: LazySettings, secret: str) -> None:
+def test_the_inbox_without_the_secret_is_empty(client: Client, settings: LazySettings, secret: str) -> None:
     settings.DEBUG = True
     conversation, _ = conversation_begin(language="en")
     _code_sent(conversation.pk, "111222")
@@ -87,7 +89,7 @@ def test_inbox_without_the_secret_is_empty(client: Client, settings: LazySetting
 
 
 @pytest.mark.django_db
-def test_inbox_does_not_exist_outside_development(client: Client, settings: LazySettings) -> None:
+def test_the_inbox_does_not_exist_outside_development(client: Client, settings: LazySettings) -> None:
     settings.DEBUG = False
     conversation, secret = conversation_begin(language="en")
     _code_sent(conversation.pk, "111222")
@@ -97,7 +99,7 @@ def test_inbox_does_not_exist_outside_development(client: Client, settings: Lazy
     assert "Demo inbox" not in client.get("/").content.decode()
 
 
-def test_error_pages_speak_both_languages(client: Client) -> None:
+def test_error_pages_are_in_both_languages(client: Client) -> None:
     missing = client.get("/no/such/page/")
     assert missing.status_code == 404
     assert "This page does not exist" in missing.content.decode()

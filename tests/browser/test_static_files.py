@@ -25,7 +25,7 @@ def reader(**files: str) -> Callable[[str], str]:
 
 
 # -- Joining ------------------------------------------------------------------------------------------------
-def test_each_module_is_in_once_behind_what_it_needs() -> None:
+def test_each_module_is_joined_once_after_the_modules_it_imports() -> None:
     joined = script_joined(
         "site/entry.js",
         reader(
@@ -56,7 +56,7 @@ def test_each_module_is_in_once_behind_what_it_needs() -> None:
         'import { entry } from "./entry.js";',
     ],
 )
-def test_script_that_cannot_be_joined_is_refused(source: str) -> None:
+def test_a_script_that_cannot_be_joined_is_refused(source: str) -> None:
     read = reader(base_js="export const base = 1;\n", entry_js=source + "\nexport const entry = 1;\n")
     with pytest.raises(ValueError, match=r"\.js"):
         script_joined("entry.js", read)
@@ -95,14 +95,14 @@ def files_of(browser: Any, collected: Site) -> Iterator[Callable[[str], dict[str
 
 
 @pytest.mark.browser
-def test_joined_page_answers(new_chat: Callable[..., Any], collected: Site) -> None:
+def test_a_page_with_the_joined_script_gets_an_answer(new_chat: Callable[..., Any], collected: Site) -> None:
     chat = new_chat(base=collected.url).open("he")
     expect(chat.ask("יש לכם אקמול בפלורנטין?").locator(".chat-text")).to_contain_text("פלורנטין")
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("path", PAGES)
-def test_page_loads_few_small_files(files_of: Callable[[str], dict[str, int]], path: str) -> None:
+def test_a_page_loads_few_small_files(files_of: Callable[[str], dict[str, int]], path: str) -> None:
     files = files_of(path)
     assert any(re.fullmatch(rf"/static/{PAGES[path]}\.[0-9a-f]{{12}}\.js", name) for name in files)
     assert len(files) + 1 <= 8, files  # and the page itself
@@ -110,7 +110,7 @@ def test_page_loads_few_small_files(files_of: Callable[[str], dict[str, int]], p
 
 
 @pytest.mark.browser
-def test_file_with_a_hash_in_its_name_is_kept(
+def test_a_file_with_a_hash_in_its_name_is_cached_for_long(
     files_of: Callable[[str], dict[str, int]], browser: Any, collected: Site
 ) -> None:
     page = browser.new_page()
@@ -134,7 +134,7 @@ def test_files_that_are_not_collected_are_served_as_they_are(client: Any) -> Non
 
 
 @pytest.mark.parametrize(("collect", "found"), [(True, False), (False, True)])
-def test_deployment_without_collected_files_is_refused(
+def test_a_deployment_without_collected_files_is_refused(
     settings: Any, tmp_path: Path, collect: bool, found: bool
 ) -> None:
     settings.STATIC_ROOT = tmp_path

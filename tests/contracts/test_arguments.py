@@ -80,7 +80,7 @@ def test_a_wrong_item_of_a_list_is_named(call: Any) -> None:
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
-def test_unknown_and_missing_fields(call: Any, name: str) -> None:
+def test_unknown_and_missing_fields_are_named(call: Any, name: str) -> None:
     extra = call(name, **RIGHT[name], patient="everybody")["errors"]
     assert [error["field"] for error in extra] == ["patient"]
     required = (
@@ -89,7 +89,7 @@ def test_unknown_and_missing_fields(call: Any, name: str) -> None:
     assert sorted(error["field"] for error in call(name).get("errors", [])) == sorted(required)
 
 
-def test_what_was_sent_is_not_in_the_message(call: Any) -> None:
+def test_an_error_does_not_repeat_what_was_sent(call: Any) -> None:
     errors = call("prescription_verify", **RIGHT["prescription_verify"] | {"intent": "dana@example.com"})[
         "errors"
     ]
@@ -103,18 +103,18 @@ def test_what_was_sent_is_not_in_the_message(call: Any) -> None:
         b'{"medication_name": ' + b"9" * 5_000 + b"}", b'{"\\ud800": 1}', b'{"medication_name": "\\ud800"}',
     ],
 )  # fmt: skip
-def test_bodies_that_are_no_object(post: Any, body: bytes) -> None:
+def test_a_body_that_is_no_object_is_refused(post: Any, body: bytes) -> None:
     response = post("get_medication_by_name", body)
     assert response.status_code == 400
     errors = response.json()["errors"]
     assert errors and all(set(error) == {"field", "message"} for error in errors)
 
 
-def test_a_body_that_is_too_large(post: Any) -> None:
+def test_a_body_that_is_too_large_is_refused(post: Any) -> None:
     assert post("get_medication_by_name", b" " * 70_000 + b"{}").status_code == 413
 
 
-def test_redaction_keeps_no_contact() -> None:
+def test_redaction_removes_contacts_and_identifiers() -> None:
     assert redact(
         {
             "user_identifier": "dana@example.com",

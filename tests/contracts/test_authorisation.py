@@ -1,4 +1,4 @@
-"""Whose data a call sees (T1, T5, T6): the session's patient in the chat, a scope over HTTP, whatever is asked for."""
+"""Whose data a call sees (T1, T5, T6): the session's patient in the chat, a scope over HTTP, whatever the call names."""
 
 import logging
 from typing import Any
@@ -72,9 +72,7 @@ def test_the_verified_patient_sees_their_own(david: Patient, identifier: str) ->
 
 
 @pytest.mark.parametrize(("identifier", "prescription_id"), FOREIGN)
-def test_nothing_of_others_whatever_the_model_asks_for(
-    david: Patient, identifier: Any, prescription_id: Any
-) -> None:
+def test_no_call_reads_another_patients_data(david: Patient, identifier: Any, prescription_id: Any) -> None:
     arguments = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": prescription_id}
     result: Any = None
     try:
@@ -92,7 +90,7 @@ def test_nothing_of_others_whatever_the_model_asks_for(
 
 @pytest.mark.parametrize("tool", ["prescription_management", "prescription_verify"])
 @pytest.mark.parametrize("identifier", ["david.cohen@example.com", "nobody@example.com", "10000101"])
-def test_nothing_without_a_verified_patient(demo: None, tool: str, identifier: str) -> None:
+def test_without_a_verified_patient_nothing_is_read(demo: None, tool: str, identifier: str) -> None:
     arguments = {
         "prescription_management": {"user_identifier": identifier, "action": "LIST"},
         "prescription_verify": {
@@ -108,7 +106,7 @@ def test_nothing_without_a_verified_patient(demo: None, tool: str, identifier: s
     assert (denials(), reads()) == (1, 0)
 
 
-def test_foreign_and_unknown_are_the_same_but_for_what_was_typed(david: Patient) -> None:
+def test_a_foreign_and_an_unknown_identifier_get_the_same_answer(david: Patient) -> None:
     def refused(identifier: str, number: int | None) -> str:
         arguments = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": number}
         result = call_tool("prescription_management", arguments, chat(david)).result
@@ -118,7 +116,7 @@ def test_foreign_and_unknown_are_the_same_but_for_what_was_typed(david: Patient)
     assert refused("david.cohen@example.com", 3) == refused("david.cohen@example.com", 999999)
 
 
-def test_a_foreign_patient_of_prescription_verify_is_the_same_as_none(david: Patient) -> None:
+def test_prescription_verify_answers_the_same_for_a_foreign_and_an_unknown_patient(david: Patient) -> None:
     results = []
     for patient in ("10000102", "99999999"):
         arguments = {"patient_id": patient, "med_id": "2", "intent": "refill", "language": "he"}
@@ -127,7 +125,7 @@ def test_a_foreign_patient_of_prescription_verify_is_the_same_as_none(david: Pat
     assert denials() == 2
 
 
-def test_the_bad_action_of_a_stranger_tells_nothing(demo: None) -> None:
+def test_an_invalid_action_for_a_stranger_reveals_nothing(demo: None) -> None:
     outcome = call_tool("prescription_management", {"user_identifier": "x@y.z", "action": "DUMP"}, chat(None))
     assert outcome.code == "UNAUTHORIZED"
 
@@ -141,7 +139,7 @@ def test_over_http_a_scope_is_needed(system: ToolContext, tool: str) -> None:
 
 
 @pytest.mark.parametrize("tool", ["check_stock", "get_medication_info"])
-def test_the_scope_for_patients_alone_opens_no_other_tool(system: ToolContext, tool: str) -> None:
+def test_the_patients_scope_alone_opens_no_other_tool(system: ToolContext, tool: str) -> None:
     with pytest.raises(NotAuthorised):
         call_tool(tool, {}, ToolContext(**{**vars(system), "scopes": frozenset({"patients"})}))
 
@@ -177,6 +175,6 @@ def test_no_name_or_contact_is_logged(david: Patient, caplog: pytest.LogCaptureF
         assert secret not in caplog.text
 
 
-def test_an_unknown_tool(system: ToolContext) -> None:
+def test_an_unknown_tool_is_refused(system: ToolContext) -> None:
     with pytest.raises(UnknownTool):
         call_tool("drop_tables", {}, system)

@@ -23,7 +23,7 @@ def evidence(name: str, /, context: ToolContext = TALK, **arguments: Any) -> dic
     return found
 
 
-def test_a_medication(demo: None) -> None:
+def test_a_found_medication_has_its_facts(demo: None) -> None:
     found = evidence("get_medication_by_name", medication_name="Advil")
     assert (found["by"], found["whole_word"]) == ("alias", True)
     medication = found["medication"]
@@ -36,7 +36,7 @@ def test_a_medication(demo: None) -> None:
     assert dosage["en"] and dosage["he"] and dosage["source_en"] and len(dosage["updated_on"]) == 10
 
 
-def test_candidates_and_near_misses(demo: None) -> None:
+def test_an_ambiguous_or_misspelt_name_has_candidates(demo: None) -> None:
     candidates = evidence("get_medication_by_name", medication_name="ibu")["candidates"]
     assert {candidate["id"] for candidate in candidates} >= {1, 8}
     assert all(candidate["form"] and candidate["strength"] for candidate in candidates)
@@ -48,11 +48,11 @@ def test_candidates_and_near_misses(demo: None) -> None:
         assert evidence(name, **{key: "ibuprofin"})["near"][0]["id"] == 1
 
 
-def test_near_misses_are_for_the_chat(system: ToolContext) -> None:
+def test_other_systems_get_no_near_misses(system: ToolContext) -> None:
     assert evidence("get_medication_info", system, query="ibuprofin")["near"] == []
 
 
-def test_stock_of_one_store(demo: None) -> None:
+def test_stock_of_one_store_has_its_level_and_dates(demo: None) -> None:
     found = evidence("check_inventory", medication_id=4)
     assert (found["low"], found["threshold"], found["restock_on"]) == (True, 10, None)
     assert found["store"]["kind"] == "online" and "T" in found["updated_at"]
@@ -60,7 +60,7 @@ def test_stock_of_one_store(demo: None) -> None:
     assert evidence("check_inventory", medication_id=2)["restock_on"]
 
 
-def test_branches_by_distance(demo: None) -> None:
+def test_branches_are_sorted_by_distance(demo: None) -> None:
     found = evidence("check_stock", medication_query="Advil", store_query="Jaffa")
     assert found["place"] == "store" and found["requested"]["quantity"] == 0
     florentin, ramat_aviv = found["stores"]
@@ -71,11 +71,11 @@ def test_branches_by_distance(demo: None) -> None:
         assert isinstance(store["hours_today"], list)
 
 
-def test_hours_are_not_read_for_systems(system: ToolContext) -> None:
+def test_other_systems_get_no_opening_hours(system: ToolContext) -> None:
     assert "open_now" not in evidence("check_stock", system, medication_query="Advil")["stores"][0]
 
 
-def test_the_nearest_branch_to_a_place_that_is_known(demo: None) -> None:
+def test_a_place_without_a_branch_has_its_nearest_branch(demo: None) -> None:
     found = evidence("check_stock", medication_query="Advil", store_query="Haifa")
     assert found["nearest"]["label_en"] == "Ramat Aviv, Tel Aviv" and 70 < found["nearest"]["km"] < 95
     assert found["nearest_stocked"]["quantity"] == 5
@@ -83,25 +83,25 @@ def test_the_nearest_branch_to_a_place_that_is_known(demo: None) -> None:
     assert (unknown["nearest"], unknown["nearest_stocked"]) == (None, None)
 
 
-def test_a_place_a_typo_away_is_offered_not_taken(demo: None) -> None:
+def test_a_misspelt_place_is_offered_not_assumed(demo: None) -> None:
     outcome = call_tool("check_stock", {"medication_query": "Advil", "store_query": "Dizengof"}, TALK)
     if not outcome.ok:
         assert outcome.evidence["near_place"]["label_en"] == "Dizengoff, Tel Aviv"
 
 
-def test_a_city_that_has_none_names_others(demo: None) -> None:
+def test_a_city_without_stock_has_no_branches_to_list(demo: None) -> None:
     StockLevel.objects.filter(medication=1, store__gt=1).update(quantity=0)
     found = evidence("check_stock", medication_query="Advil", store_query="Tel Aviv")
     assert (found["stores"], found["elsewhere"], found["city_he"]) == ([], [], found["city_he"])
 
 
-def test_kilometres_from_a_shared_location(demo: None) -> None:
+def test_kilometres_are_measured_from_a_shared_location(demo: None) -> None:
     origin = ToolContext(**{**vars(TALK), "origin": Point(32.075, 34.775)})
     stores = evidence("check_stock", origin, medication_query="Zyrtec", store_query="Tel Aviv")["stores"]
     assert (stores[0]["store_id"], stores[0]["km"]) == (102, 0.0)
 
 
-def test_totals_and_equivalents(demo: None) -> None:
+def test_equivalents_have_the_total_stock(demo: None) -> None:
     found = evidence("inventory_check", query="PainAway", language="en")
     assert (found["totals"], found["more"]) == ({"7": 0}, False)
     found = evidence("inventory_find_equivalent", med_id="7", language="en")
@@ -124,7 +124,7 @@ def test_controlled_medicines_are_marked(demo: None, tool: str, arguments: dict[
     assert controlled is True or controlled == [oxycodone.pk]
 
 
-def test_interactions(demo: None) -> None:
+def test_every_pair_has_its_level_and_kind(demo: None) -> None:
     warfarin = Medication.objects.get(name_en="Warfarin").pk
     found = evidence("interaction_check", med_ids=[1, warfarin, 7], language="en")
     assert {(pair["a"], pair["b"], pair["level"], pair["kind"]) for pair in found["pairs"]} == {
@@ -150,7 +150,7 @@ def test_a_patients_evidence_has_no_names_or_contacts(demo: None) -> None:
         assert secret not in json.dumps([listed, verified], ensure_ascii=False)
 
 
-def test_the_row_of_a_call(post: Any, system: ToolContext) -> None:
+def test_a_call_over_http_is_stored(post: Any, system: ToolContext) -> None:
     post("prescription_management", {"user_identifier": "david.cohen@example.com", "action": "LIST"})
     post("check_stock", {"medication_query": "xyzzy 050-1234567"})
     first, second = ToolCall.objects.all()
@@ -167,6 +167,6 @@ def test_the_row_of_a_call(post: Any, system: ToolContext) -> None:
     assert first.duration_ms >= 0 and first.run is None
 
 
-def test_the_chats_row_is_not_saved_here(demo: None) -> None:
+def test_a_call_of_the_chat_is_not_stored_by_the_tool(demo: None) -> None:
     row = toolcall_row(call_tool("check_stock", {"medication_query": "Advil"}, TALK), TALK)
     assert row.pk is None and row.actor == "chat:tests" and ToolCall.objects.count() == 0

@@ -43,7 +43,9 @@ def caller(request: pytest.FixtureRequest, system: ToolContext) -> ToolContext:
 
 
 @pytest.mark.parametrize("name", [tool.name for tool in TOOLS])
-def test_a_broken_database(caller: ToolContext, name: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_broken_database_gives_the_error_of_the_tools_family(
+    caller: ToolContext, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
     assert call_tool(name, ARGUMENTS[name], caller).ok
     with connection.execute_wrapper(broken), caplog.at_level(logging.ERROR):
         outcome = call_tool(name, ARGUMENTS[name], caller)

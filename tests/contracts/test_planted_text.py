@@ -61,12 +61,12 @@ def planted(demo: None) -> None:
         cursor.execute("UPDATE inventory_leafletsection SET text_en = text_en || %s", ["long " * 5_000])
 
 
-def test_every_tool_is_called_here() -> None:
+def test_this_module_calls_every_tool() -> None:
     assert set(CALLS) == {tool.name for tool in TOOLS}
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_planted_text_is_plain_capped_text(planted: None, name: str) -> None:
+def test_planted_text_is_returned_as_plain_shortened_text(planted: None, name: str) -> None:
     patient = Patient.objects.get(email="david.cohen@example.com")
     context = ToolContext(actor="chat:tests", channel="chat", language="en", patient=patient)
     outcome = call_tool(name, CALLS[name], context)

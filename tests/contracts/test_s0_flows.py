@@ -28,7 +28,7 @@ def in_days(days: int) -> str:
 
 
 class TestGetMedicationByName:
-    def test_the_example(self, call: Any) -> None:
+    def test_the_documented_example(self, call: Any) -> None:
         result = call("get_medication_by_name", medication_name="Ibuprofen")
         assert list(result) == ["success", "medication"]
         assert result["success"] is True
@@ -67,15 +67,17 @@ class TestGetMedicationByName:
             ("PainAway", 7),
         ],
     )
-    def test_exact_name_then_alias_then_part(self, call: Any, name: str, med_id: int) -> None:
+    def test_an_exact_name_is_preferred_to_an_alias_and_an_alias_to_a_part(
+        self, call: Any, name: str, med_id: int
+    ) -> None:
         assert call("get_medication_by_name", medication_name=name)["medication"]["med_id"] == med_id
 
-    def test_an_exact_name_beats_the_parts(self, call: Any) -> None:
+    def test_an_exact_name_is_preferred_to_an_ingredient(self, call: Any) -> None:
         """Ibuprofen is also the ingredient of three brands; only one product is called so."""
         assert call("get_medication_by_name", medication_name="Ibuprofen")["medication"]["med_id"] == 1
 
     @pytest.mark.parametrize("name", ["xyz", "איןכזאת", "100% sure", "%", "_", "%%", "a_b", "ibuprofin"])
-    def test_not_found(self, call: Any, name: str) -> None:
+    def test_an_unknown_name_is_not_found(self, call: Any, name: str) -> None:
         assert call("get_medication_by_name", medication_name=name) == {
             "success": False,
             "error_code": "NOT_FOUND",
@@ -84,14 +86,14 @@ class TestGetMedicationByName:
         }
 
     @pytest.mark.parametrize("name", ["", "   ", "\t\n", "\u200b"])
-    def test_empty(self, call: Any, name: str) -> None:
+    def test_an_empty_name_is_not_found(self, call: Any, name: str) -> None:
         assert call("get_medication_by_name", medication_name=name) == {
             "success": False,
             "error_code": "NOT_FOUND",
             "error_message": "Medication name cannot be empty",
         }
 
-    def test_ambiguous(self, call: Any) -> None:
+    def test_an_ambiguous_name_gets_suggestions(self, call: Any) -> None:
         result = call("get_medication_by_name", medication_name="ibu")
         assert list(result) == ["success", "error_code", "error_message", "query", "suggestions"]
         assert (result["success"], result["error_code"], result["query"]) == (False, "AMBIGUOUS", "ibu")
@@ -100,7 +102,7 @@ class TestGetMedicationByName:
         for suggestion in result["suggestions"]:
             assert suggestion.endswith(")") and " (" in suggestion
 
-    def test_at_most_ten_suggestions_that_can_be_told_apart(self, call: Any) -> None:
+    def test_at_most_ten_distinct_suggestions(self, call: Any) -> None:
         from inventory.index import index_rebuild
 
         made = [
@@ -114,14 +116,14 @@ class TestGetMedicationByName:
         assert len(suggestions) == 10 == len(set(suggestions))
         assert "Zzcalm, tablet 1 mg (זזרוגע)" in suggestions
 
-    def test_texts_that_are_not_on_file(self, call: Any) -> None:
+    def test_a_missing_text_refers_to_a_pharmacist(self, call: Any) -> None:
         LeafletSection.objects.filter(medication=5, kind__in=["dosage", "warnings"]).delete()
         medication = call("get_medication_by_name", medication_name="Cetirizine")["medication"]
         assert medication["dosage_en"] == "No dosage text on file. Ask a pharmacist."
         assert "רוקח" in medication["dosage_he"]
         assert "pharmacist" in medication["warnings_en"] and "רוקח" in medication["warnings_he"]
 
-    def test_a_missing_hebrew_name_is_the_english_one(self, call: Any) -> None:
+    def test_a_missing_hebrew_name_is_replaced_by_the_english_one(self, call: Any) -> None:
         Medication.objects.filter(pk=5).update(name_he=None)
         assert (
             call("get_medication_by_name", medication_name="Cetirizine")["medication"]["name_he"]
@@ -130,7 +132,7 @@ class TestGetMedicationByName:
 
 
 class TestCheckInventory:
-    def test_the_example_out_of_stock(self, call: Any) -> None:
+    def test_the_documented_example_out_of_stock(self, call: Any) -> None:
         result = call("check_inventory", medication_id=2)
         assert result == {
             "success": True,
@@ -146,51 +148,53 @@ class TestCheckInventory:
         }
         assert list(result["inventory"]) == INVENTORY_FIELDS
 
-    def test_in_stock(self, call: Any) -> None:
+    def test_a_product_in_stock_has_its_quantity(self, call: Any) -> None:
         inventory = call("check_inventory", medication_id=5)["inventory"]
         assert (inventory["in_stock"], inventory["qty"], inventory["restock_eta"]) == (True, 200, None)
 
-    def test_a_restock_date_is_not_shown_while_there_is_some(self, call: Any) -> None:
+    def test_a_product_in_stock_has_no_restock_date(self, call: Any) -> None:
         StockLevel.objects.filter(medication=4, store=1).update(restock_on=in_days(7))
         inventory = call("check_inventory", medication_id=4)["inventory"]
         assert (inventory["qty"], inventory["restock_eta"]) == (5, None)
 
     @pytest.mark.parametrize("days", [0, -1, -30])
-    def test_a_date_that_is_not_ahead_is_not_expected(self, call: Any, days: int) -> None:
+    def test_a_restock_date_in_the_past_is_not_shown(self, call: Any, days: int) -> None:
         StockLevel.objects.filter(medication=2, store=1).update(restock_on=in_days(days))
         assert call("check_inventory", medication_id=2)["inventory"]["restock_eta"] is None
 
     @pytest.mark.parametrize("ref", [1, "1", "med-1"])
-    def test_every_way_to_write_an_id(self, call: Any, ref: Any) -> None:
+    def test_an_id_may_be_written_in_every_notation(self, call: Any, ref: Any) -> None:
         assert call("check_inventory", medication_id=ref)["inventory"]["qty"] == 150
 
     @pytest.mark.parametrize(("store_id", "qty"), [(None, 150), (1, 150), (101, 5), (102, None), (103, 3)])
-    def test_a_store_or_the_default_one(self, call: Any, store_id: int | None, qty: int | None) -> None:
+    def test_without_a_store_the_default_store_is_read(
+        self, call: Any, store_id: int | None, qty: int | None
+    ) -> None:
         inventory = call("check_inventory", medication_id=1, store_id=store_id)["inventory"]
         assert (inventory["store_id"], inventory["qty"]) == (store_id or 1, qty)
 
-    def test_the_id_wins_over_the_name(self, call: Any) -> None:
+    def test_an_id_is_preferred_to_a_name(self, call: Any) -> None:
         result = call("check_inventory", medication_id=5, medication_name="Ibuprofen", store_id=1)
         assert result["inventory"]["med_id"] == 5
 
     @pytest.mark.parametrize(
         ("name", "med_id"), [("Cetirizine", 5), ("צטיריזין", 5), ("moxi", 2), ("buprofe", 1), ("Advil", 1)]
     )
-    def test_a_name_means_the_first_match(self, call: Any, name: str, med_id: int) -> None:
+    def test_a_name_selects_the_best_match(self, call: Any, name: str, med_id: int) -> None:
         assert call("check_inventory", medication_name=name)["inventory"]["med_id"] == med_id
 
-    def test_the_first_of_several_partial_matches(self, call: Any) -> None:
+    def test_a_partial_name_selects_the_first_match(self, call: Any) -> None:
         assert call("check_inventory", medication_name="ibu")["inventory"]["med_id"] > 0
 
     @pytest.mark.parametrize(
         "arguments", [{}, {"medication_id": None}, {"medication_name": " "}, {"store_id": 1}]
     )
-    def test_nothing_asked(self, call: Any, arguments: dict[str, Any]) -> None:
+    def test_a_call_without_a_medication_is_invalid(self, call: Any, arguments: dict[str, Any]) -> None:
         result = call("check_inventory", **arguments)
         assert list(result) == ["success", "error_code", "error_message"]
         assert (result["success"], result["error_code"]) == (False, "INVALID_STATE")
 
-    def test_an_unknown_name(self, call: Any) -> None:
+    def test_a_name_that_matches_nothing_is_not_found(self, call: Any) -> None:
         assert call("check_inventory", medication_name="xyz") == {
             "success": False,
             "error_code": "NOT_FOUND",
@@ -198,7 +202,7 @@ class TestCheckInventory:
         }
 
     @pytest.mark.parametrize("ref", [999999, 0, -1, 2**63 - 1, "abc", "med-", "٢", "med-999999", ""])
-    def test_an_unknown_id(self, call: Any, ref: Any) -> None:
+    def test_an_unknown_id_is_not_found(self, call: Any, ref: Any) -> None:
         result = call("check_inventory", medication_id=ref)
         assert (result["error_code"], result["error_message"]) == (
             "NOT_FOUND",
@@ -206,12 +210,12 @@ class TestCheckInventory:
         )
 
     @pytest.mark.parametrize("store_id", [999, 0, -1, 2**31, 2**63 - 1])
-    def test_an_unknown_store(self, call: Any, store_id: int) -> None:
+    def test_an_unknown_store_is_not_found(self, call: Any, store_id: int) -> None:
         result = call("check_inventory", medication_id=1, store_id=store_id)
         assert result["error_code"] == "NOT_FOUND"
         assert "inventory" in result["error_message"].lower()
 
-    def test_a_store_that_never_carried_it(self, call: Any) -> None:
+    def test_a_store_that_never_carried_the_product_is_not_found(self, call: Any) -> None:
         StockLevel.objects.filter(medication=1, store=101).delete()
         result = call("check_inventory", medication_id=1, store_id=101)
         assert (result["success"], result["error_code"]) == (False, "NOT_FOUND")
@@ -219,7 +223,7 @@ class TestCheckInventory:
 
 
 class TestPrescriptionManagement:
-    def test_the_list_example(self, call: Any) -> None:
+    def test_the_documented_list_example(self, call: Any) -> None:
         result = call("prescription_management", user_identifier="david.cohen@example.com", action="LIST")
         assert list(result) == ["success", "user_name", "prescriptions"]
         assert (result["success"], result["user_name"]) == (True, "David Cohen")
@@ -236,7 +240,7 @@ class TestPrescriptionManagement:
         }
         assert (second["presc_id"], second["med_id"], second["refills_left"]) == (2, 4, 5)
 
-    def test_the_refill_example(self, call: Any) -> None:
+    def test_the_documented_refill_example(self, call: Any) -> None:
         result = call(
             "prescription_management",
             user_identifier="david.cohen@example.com",
@@ -252,7 +256,7 @@ class TestPrescriptionManagement:
         "identifier",
         ["DAVID.Cohen@Example.COM", "050-1234567", "0501234567", "+972501234567", "+972 50-123-4567"],
     )
-    def test_how_a_user_is_found(self, call: Any, identifier: str) -> None:
+    def test_a_user_is_found_by_email_or_phone(self, call: Any, identifier: str) -> None:
         result = call("prescription_management", user_identifier=identifier, action="LIST")
         assert result["user_name"] == "David Cohen"
 
@@ -264,7 +268,7 @@ class TestPrescriptionManagement:
             ("michael.benari@example.com", 4, "active", True, "3 refill(s) available"),
         ],
     )
-    def test_reasons(
+    def test_a_refill_status_has_its_reason(
         self, call: Any, identifier: str, prescription_id: int, status: str, eligible: bool, reason: str
     ) -> None:
         result = call(
@@ -286,7 +290,7 @@ class TestPrescriptionManagement:
             ("on_hold", 2, "expired", False, "Prescription is expired"),
         ],
     )
-    def test_one_stored_status_in_s0s_words(
+    def test_a_stored_status_is_translated_to_the_contracts_words(
         self, call: Any, stored: str, refills: int, status: str, can_refill: bool, reason: str
     ) -> None:
         Prescription.objects.filter(pk=1).update(status=stored, refills_left=refills)
@@ -300,12 +304,12 @@ class TestPrescriptionManagement:
         assert result["prescription"]["can_refill"] is can_refill is result["refill_eligible"]
         assert result["reason"] == reason
 
-    def test_no_prescriptions_is_no_error(self, call: Any) -> None:
+    def test_a_user_without_prescriptions_gets_an_empty_list(self, call: Any) -> None:
         result = call("prescription_management", user_identifier="maya.f@example.com", action="LIST")
         assert result == {"success": True, "user_name": "Maya Friedman", "prescriptions": []}
 
     @pytest.mark.parametrize("identifier", ["xyz@example.com", "052-0000000", "", "nobody", "%", "10000101"])
-    def test_unauthorized(self, call: Any, identifier: str) -> None:
+    def test_an_unknown_user_is_unauthorized(self, call: Any, identifier: str) -> None:
         assert call("prescription_management", user_identifier=identifier, action="LIST") == {
             "success": False,
             "error_code": "UNAUTHORIZED",
@@ -313,13 +317,13 @@ class TestPrescriptionManagement:
         }
 
     @pytest.mark.parametrize("action", ["DELETE", "list", "", "LIST "])
-    def test_a_bad_action(self, call: Any, action: str) -> None:
+    def test_an_invalid_action_is_refused(self, call: Any, action: str) -> None:
         result = call("prescription_management", user_identifier="david.cohen@example.com", action=action)
         assert list(result) == ["success", "error_code", "error_message"]
         assert (result["success"], result["error_code"]) == (False, "INVALID_STATE")
 
     @pytest.mark.parametrize("prescription_id", [None, 3, 999999, 0, -1, 2**63 - 1, -(2**63)])
-    def test_a_prescription_that_is_missing_foreign_or_unknown(
+    def test_a_missing_foreign_or_unknown_prescription_is_refused(
         self, call: Any, prescription_id: int | None
     ) -> None:
         result = call(

@@ -33,7 +33,7 @@ def failed(result: dict[str, Any], code: str) -> str:
 
 
 class TestInventoryCheck:
-    def test_the_fields(self, call: Any) -> None:
+    def test_a_result_has_the_contracts_fields(self, call: Any) -> None:
         result = call("inventory_check", query="PainAway", language="en")
         assert list(result) == ["ok", "error", "matches", "notes"]
         assert (result["ok"], result["error"]) == (True, None)
@@ -67,19 +67,21 @@ class TestInventoryCheck:
             ("loratadine", {"12"}),
         ],
     )
-    def test_brand_generic_ingredient_alias(self, call: Any, query: str, expected: set[str]) -> None:
+    def test_a_query_may_be_a_brand_a_generic_name_an_ingredient_or_an_alias(
+        self, call: Any, query: str, expected: set[str]
+    ) -> None:
         result = call("inventory_check", query=query, language="he")
         assert expected <= {match["med_id"] for match in result["matches"]}
 
     @pytest.mark.parametrize("query", ["pain relievers", "משככי כאבים"])
-    def test_a_category(self, call: Any, query: str) -> None:
+    def test_a_query_may_be_a_category(self, call: Any, query: str) -> None:
         found = {match["med_id"] for match in call("inventory_check", query=query, language="en")["matches"]}
         assert {"1", "6"} <= found
         assert not {"5", "10"} & found
 
     @pytest.mark.parametrize("query", ["xyzzy", "", "   ", "%", "_"])
     @pytest.mark.parametrize("language", ["en", "he"])
-    def test_not_found(self, call: Any, query: str, language: str) -> None:
+    def test_an_unknown_query_is_not_found(self, call: Any, query: str, language: str) -> None:
         message = failed(call("inventory_check", query=query, language=language), "MED_NOT_FOUND")
         assert ("לא" in message) == (language == "he")
 
@@ -95,7 +97,7 @@ class TestInventoryCheck:
 
 
 class TestInventoryFindEquivalent:
-    def test_the_fields(self, call: Any) -> None:
+    def test_a_result_has_the_contracts_fields(self, call: Any) -> None:
         result = call(
             "inventory_find_equivalent",
             med_id="7",
@@ -130,7 +132,7 @@ class TestInventoryFindEquivalent:
             require_same_form=None,
         )
 
-    def test_waived_requirements_are_disclosed(self, call: Any) -> None:
+    def test_a_waived_requirement_is_disclosed(self, call: Any) -> None:
         Medication.objects.filter(pk=8).update(form="capsule")
         assert "8" not in self.ids(call("inventory_find_equivalent", med_id="7", language="en"))
         result = call("inventory_find_equivalent", med_id="7", language="en", require_same_form=False)
@@ -143,15 +145,15 @@ class TestInventoryFindEquivalent:
         assert "8" not in self.ids(call("inventory_find_equivalent", med_id="7", language="en"))
 
     @pytest.mark.parametrize("ref", [7, "7", "med-7"])
-    def test_every_way_to_write_an_id(self, call: Any, ref: Any) -> None:
+    def test_an_id_may_be_written_in_every_notation(self, call: Any, ref: Any) -> None:
         assert call("inventory_find_equivalent", med_id=ref, language="he")["requested"]["med_id"] == "7"
 
     @pytest.mark.parametrize("ref", ["999999", "PainAway", "", 0, -7, 2**63 - 1])
-    def test_no_such_medication(self, call: Any, ref: Any) -> None:
+    def test_an_unknown_medication_is_not_found(self, call: Any, ref: Any) -> None:
         failed(call("inventory_find_equivalent", med_id=ref, language="en"), "MED_NOT_FOUND")
 
     @pytest.mark.parametrize(("language", "word"), [("en", "equivalent"), ("he", "תחליף")])
-    def test_no_equivalents(self, call: Any, language: str, word: str) -> None:
+    def test_a_product_without_equivalents_gets_an_error(self, call: Any, language: str, word: str) -> None:
         """Augmentin shares only one of its two ingredients with Amoxicillin."""
         message = failed(
             call("inventory_find_equivalent", med_id="13", language=language), "NO_EQUIVALENTS_FOUND"
@@ -170,7 +172,7 @@ class TestPrescriptionVerify:
         arguments = {"patient_id": patient, "med_id": medication, "intent": intent, "language": language}
         return call("prescription_verify", **arguments)
 
-    def test_the_fields(self, call: Any) -> None:
+    def test_a_result_has_the_contracts_fields(self, call: Any) -> None:
         result = self.verify(call, "10000101", "2")
         assert list(result) == VERIFY_FIELDS
         expires = Prescription.objects.get(pk=1).expires_on.isoformat()
@@ -187,14 +189,14 @@ class TestPrescriptionVerify:
             "notes": None,
         }
 
-    def test_nothing_on_file(self, call: Any) -> None:
+    def test_a_patient_without_a_prescription_has_no_valid_one(self, call: Any) -> None:
         result = self.verify(call, "10000108", "2")
         assert (result["has_valid_rx"], result["rx_status"], result["expires_at"]) == (False, None, None)
         assert (result["refills_remaining"], result["next_step"]) == (0, "request_rx_details")
         assert result["patient_found"] is True
 
     @pytest.mark.parametrize("intent", ["new", "refill"])
-    def test_over_the_counter(self, call: Any, intent: str) -> None:
+    def test_an_over_the_counter_product_needs_no_prescription(self, call: Any, intent: str) -> None:
         result = self.verify(call, "10000108", "1", intent)
         assert (result["rx_required"], result["next_step"]) == (False, "allow_refill_request")
 
@@ -211,7 +213,7 @@ class TestPrescriptionVerify:
             ("on_hold", 3, "refill", "expired", "cannot_proceed"),
         ],
     )
-    def test_status_and_next_step(
+    def test_each_status_has_its_next_step(
         self, call: Any, stored: str, refills: int, intent: str, status: str, next_step: str
     ) -> None:
         Prescription.objects.filter(pk=1).update(status=stored, refills_left=refills)
@@ -221,21 +223,21 @@ class TestPrescriptionVerify:
         if stored == "completed":
             assert result["refills_remaining"] == 0
 
-    def test_an_active_one_past_its_date_is_expired(self, call: Any) -> None:
+    def test_an_active_prescription_past_its_date_is_expired(self, call: Any) -> None:
         Prescription.objects.filter(pk=1).update(expires_on=timezone.localdate() - timedelta(days=1))
         result = self.verify(call, "10000101", "2")
         assert (result["has_valid_rx"], result["rx_status"]) == (False, "expired")
         assert result["next_step"] == "cannot_proceed"
 
     @pytest.mark.parametrize("patient", ["99999999", "", "david.cohen@example.com", "٣٣٣٣٣٣", "1" * 400])
-    def test_no_such_patient(self, call: Any, patient: str) -> None:
+    def test_an_unknown_patient_is_not_found(self, call: Any, patient: str) -> None:
         failed(self.verify(call, patient, "2"), "PATIENT_NOT_FOUND")
 
     @pytest.mark.parametrize("medication", ["999999", "Amoxicillin", 0])
-    def test_no_such_medication(self, call: Any, medication: Any) -> None:
+    def test_an_unknown_medication_is_not_found(self, call: Any, medication: Any) -> None:
         failed(self.verify(call, "10000101", medication), "MED_NOT_FOUND")
 
-    def test_notes_in_the_language_asked_for(self, call: Any) -> None:
+    def test_notes_are_in_the_requested_language(self, call: Any) -> None:
         assert "מרשם" in self.verify(call, "10000108", "2", language="he")["notes"]
 
 
@@ -243,7 +245,7 @@ class TestInteractionCheck:
     def check(self, call: Any, refs: list[Any], language: str = "en") -> Any:
         return call("interaction_check", med_ids=refs, language=language)
 
-    def test_avoid(self, call: Any) -> None:
+    def test_a_pair_marked_avoid_is_returned(self, call: Any) -> None:
         warfarin = med_id("Warfarin")
         result = self.check(call, ["1", warfarin])
         assert list(result) == ["ok", "error", "interaction_level", "pairs", "notes"]
@@ -260,23 +262,23 @@ class TestInteractionCheck:
         assert (result["pairs"][0]["med_id_a"], result["pairs"][0]["med_id_b"]) == (warfarin, "7")
         assert "אין ליטול" in result["pairs"][0]["message"] and "פיינאוויי" in result["pairs"][0]["message"]
 
-    def test_caution(self, call: Any) -> None:
+    def test_a_pair_marked_caution_is_returned(self, call: Any) -> None:
         result = self.check(call, [med_id("Aspirin"), 1])
         assert result["interaction_level"] == "caution"
         assert "caution" in result["pairs"][0]["message"]
 
-    def test_the_same_ingredient(self, call: Any) -> None:
+    def test_two_products_with_the_same_ingredient_are_a_caution(self, call: Any) -> None:
         result = self.check(call, ["1", "7"])
         assert (result["interaction_level"], result["pairs"][0]["level"]) == ("caution", "caution")
         assert "both contain Ibuprofen" in result["pairs"][0]["message"]
 
     @pytest.mark.parametrize(("language", "words"), [("en", "does not mean it is safe"), ("he", "אין פירוש")])
-    def test_none_is_not_safe(self, call: Any, language: str, words: str) -> None:
+    def test_no_known_interaction_is_not_called_safe(self, call: Any, language: str, words: str) -> None:
         result = self.check(call, ["3", "5"], language)
         assert (result["interaction_level"], result["pairs"]) == ("none", [])
         assert words in result["notes"]
 
-    def test_the_worst_level_of_several_pairs(self, call: Any) -> None:
+    def test_the_worst_level_of_several_pairs_is_returned(self, call: Any) -> None:
         result = self.check(call, ["1", med_id("Aspirin"), med_id("Warfarin"), "5"])
         assert result["interaction_level"] == "avoid"
         assert sorted(pair["level"] for pair in result["pairs"]) == ["avoid", "caution", "caution"]
@@ -285,11 +287,11 @@ class TestInteractionCheck:
         assert self.check(call, [2, "2", "med-2"])["pairs"] == []
 
     @pytest.mark.parametrize(("language", "word"), [("en", "pharmacist"), ("he", "רוקח")])
-    def test_an_unknown_id(self, call: Any, language: str, word: str) -> None:
+    def test_an_unknown_id_is_reported(self, call: Any, language: str, word: str) -> None:
         message = failed(self.check(call, ["1", "kryptonite", 999999], language), "UNKNOWN_MED_ID")
         assert "kryptonite" in message and "999999" in message and word in message
 
-    def test_nothing_found_and_something_never_assessed(self, call: Any) -> None:
+    def test_a_pair_that_was_never_assessed_is_reported_as_unknown(self, call: Any) -> None:
         Ingredient.objects.filter(key="cetirizine").update(assessed=False)
         message = failed(self.check(call, ["3", "5"]), "UNKNOWN_MED_ID")
         assert "Cetirizine" in message

@@ -21,7 +21,7 @@ def said(**more: Any) -> ToolContext:
 
 
 class TestGetMedicationInfo:
-    def test_the_example(self, call: Any) -> None:
+    def test_the_documented_example(self, call: Any) -> None:
         result = call("get_medication_info", query="אקמול")
         assert list(result) == ["ok", "medication", "matchedBy"]
         assert (result["ok"], result["matchedBy"]) == (True, "alias")
@@ -44,27 +44,31 @@ class TestGetMedicationInfo:
             ("פרצטמול", "med-6", "name"),
         ],
     )
-    def test_name_alias_ingredient(self, call: Any, query: str, id_: str, by: str) -> None:
+    def test_a_query_may_be_a_name_an_alias_or_an_ingredient(
+        self, call: Any, query: str, id_: str, by: str
+    ) -> None:
         result = call("get_medication_info", query=query)
         assert (result["medication"]["id"], result["matchedBy"]) == (id_, by)
 
-    def test_in_hebrew(self, call: Any) -> None:
+    def test_a_hebrew_request_is_answered_in_hebrew(self, call: Any) -> None:
         medication = call("get_medication_info", accept="he", query="Tylenol")["medication"]
         assert medication["name"] == "פרצטמול"
         assert any("א" <= letter <= "ת" for letter in medication["labelUsage"])
 
-    def test_no_text_on_file(self, call: Any) -> None:
+    def test_a_missing_leaflet_text_refers_to_a_pharmacist(self, call: Any) -> None:
         LeafletSection.objects.filter(medication=6, kind="use").delete()
         usage = call("get_medication_info", query="Paracetamol")["medication"]["labelUsage"]
         assert usage == "No usage text on file. Ask a pharmacist."
 
     @pytest.mark.parametrize("query", ["xyzzy", "", "  ", "it", "%", "ibu", "ibuprofin"])
-    def test_not_found_or_several(self, call: Any, query: str) -> None:
+    def test_an_unknown_or_ambiguous_name_is_not_found(self, call: Any, query: str) -> None:
         assert call("get_medication_info", query=query) == NOT_FOUND
 
     @pytest.mark.parametrize("tool", ["get_medication_info", "check_prescription_requirement"])
     @pytest.mark.parametrize("query", ["", "it", "And does it require a prescription?"])
-    def test_the_conversation_fills_in(self, demo: None, tool: str, query: str) -> None:
+    def test_a_medication_of_the_conversation_is_used_when_none_is_named(
+        self, demo: None, tool: str, query: str
+    ) -> None:
         result = call_tool(tool, {"query": query}, said(context_medications=(2,))).result
         assert result["ok"] is True
         assert result["medication"]["id"] == "med-2"
@@ -72,21 +76,21 @@ class TestGetMedicationInfo:
         assert result["prescriptionRequired" if "prescriptionRequired" in result else "medication"]
 
     @pytest.mark.parametrize("tool", ["get_medication_info", "check_prescription_requirement"])
-    def test_two_medications_in_the_conversation_are_none(self, demo: None, tool: str) -> None:
+    def test_two_medications_in_the_conversation_are_ambiguous(self, demo: None, tool: str) -> None:
         assert call_tool(tool, {"query": "it"}, said(context_medications=(1, 2))).result == NOT_FOUND
 
-    def test_a_name_beats_the_conversation(self, demo: None) -> None:
+    def test_a_named_medication_is_preferred_to_the_conversations(self, demo: None) -> None:
         outcome = call_tool("get_medication_info", {"query": "Advil"}, said(context_medications=(2,)))
         assert outcome.result["medication"]["id"] == "med-1"
 
-    def test_several_candidates_are_asked_about_not_guessed_from_the_conversation(self, demo: None) -> None:
+    def test_an_ambiguous_name_is_not_resolved_from_the_conversation(self, demo: None) -> None:
         outcome = call_tool("get_medication_info", {"query": "ibu"}, said(context_medications=(2,)))
         assert outcome.result == NOT_FOUND
         assert len(outcome.evidence["candidates"]) > 1
 
 
 class TestCheckPrescriptionRequirement:
-    def test_the_example(self, call: Any) -> None:
+    def test_the_documented_example(self, call: Any) -> None:
         assert call("check_prescription_requirement", query="Advil") == {
             "ok": True,
             "medication": {"id": "med-1", "name": "Ibuprofen"},
@@ -96,15 +100,15 @@ class TestCheckPrescriptionRequirement:
     @pytest.mark.parametrize(
         ("query", "required"), [("אמוקסיצילין", True), ("Metformin", True), ("Zyrtec", False)]
     )
-    def test_rx_or_not(self, call: Any, query: str, required: bool) -> None:
+    def test_the_prescription_requirement_is_returned(self, call: Any, query: str, required: bool) -> None:
         assert call("check_prescription_requirement", query=query)["prescriptionRequired"] is required
 
-    def test_not_found(self, call: Any) -> None:
+    def test_an_unknown_name_is_not_found(self, call: Any) -> None:
         assert call("check_prescription_requirement", query="xyzzy") == NOT_FOUND
 
 
 class TestCheckStock:
-    def test_the_example(self, call: Any) -> None:
+    def test_the_documented_example(self, call: Any) -> None:
         result = call("check_stock", medication_query="Advil", store_query="Jaffa", show_all_stores=False)
         assert result == {
             "ok": True,
@@ -133,12 +137,12 @@ class TestCheckStock:
         assert "Jaffa, Tel Aviv" not in [store["storeLabel"] for store in result["stores"]]
 
     @pytest.mark.parametrize("place", ["Ramat Aviv", "ברמת אביב", "101", "רמת אביב"])
-    def test_other_names_of_a_branch(self, call: Any, place: str) -> None:
+    def test_a_branch_is_found_by_its_other_names(self, call: Any, place: str) -> None:
         result = call("check_stock", medication_query="Advil", store_query=place)
         assert result["requestedStore"] == {"storeLabel": "Ramat Aviv, Tel Aviv", "qty": 5}
 
     @pytest.mark.parametrize("place", ["תל אביב-יפו", "Tel Aviv", "תל אביב", "TLV", 'ת"א'])
-    def test_a_city_is_its_branches(self, call: Any, place: str) -> None:
+    def test_a_city_lists_its_branches(self, call: Any, place: str) -> None:
         result = call("check_stock", medication_query="Advil", store_query=place)
         assert result["requestedStore"] is None
         assert {store["storeLabel"]: store["qty"] for store in result["stores"]} == {
@@ -146,12 +150,14 @@ class TestCheckStock:
             "Florentin, Tel Aviv": 3,
         }
 
-    def test_a_city_with_all_its_branches(self, call: Any) -> None:
+    def test_a_city_with_all_stores_lists_every_branch(self, call: Any) -> None:
         result = call("check_stock", medication_query="Advil", store_query="Tel Aviv", show_all_stores=True)
         assert len(result["stores"]) == 4
 
     @pytest.mark.parametrize("place", [None, "", "  "])
-    def test_no_store_named(self, call: Any, place: str | None) -> None:
+    def test_without_a_store_branches_are_sorted_from_the_reference_branch(
+        self, call: Any, place: str | None
+    ) -> None:
         """Without a place the order is that from the reference branch (Ramat Aviv)."""
         result = call("check_stock", medication_query="Advil", store_query=place)
         assert result["requestedStore"] is None
@@ -160,7 +166,7 @@ class TestCheckStock:
             "Florentin, Tel Aviv",
         ]
 
-    def test_show_all_adds_those_with_none(self, call: Any) -> None:
+    def test_show_all_adds_branches_without_stock(self, call: Any) -> None:
         result = call("check_stock", medication_query="Advil", show_all_stores=True)
         assert result["meta"] == {"showAllStores": True}
         assert {store["storeLabel"]: store["qty"] for store in result["stores"]} == {
@@ -170,7 +176,7 @@ class TestCheckStock:
             "Jaffa, Tel Aviv": 0,
         }
 
-    def test_show_all_still_leaves_the_requested_store_out(self, call: Any) -> None:
+    def test_show_all_does_not_repeat_the_requested_store(self, call: Any) -> None:
         result = call("check_stock", medication_query="Advil", store_query="Jaffa", show_all_stores=True)
         assert [store["storeLabel"] for store in result["stores"]] == [
             "Florentin, Tel Aviv",
@@ -178,37 +184,37 @@ class TestCheckStock:
             "Ramat Aviv, Tel Aviv",
         ]
 
-    def test_the_online_store_is_no_branch(self, call: Any) -> None:
+    def test_the_online_store_is_not_listed_among_branches(self, call: Any) -> None:
         labels = [
             s["storeLabel"]
             for s in call("check_stock", medication_query="Omeprazole", show_all_stores=True)["stores"]
         ]
         assert len(labels) == 4 and "Online store" not in labels
 
-    def test_the_online_store_may_be_asked_for(self, call: Any) -> None:
+    def test_the_online_store_can_be_requested(self, call: Any) -> None:
         result = call("check_stock", medication_query="Omeprazole", store_query="1")
         assert result["requestedStore"] == {"storeLabel": "Online store", "qty": 75}
 
-    def test_nobody_has_any(self, call: Any) -> None:
+    def test_without_stock_anywhere_no_branch_is_listed(self, call: Any) -> None:
         result = call("check_stock", medication_query="Amoxicillin", store_query="Jaffa")
         assert (result["requestedStore"]["qty"], result["stores"]) == (0, [])
 
     @pytest.mark.parametrize("flag", [None, False])
-    def test_the_flag_may_be_missing(self, call: Any, flag: bool | None) -> None:
+    def test_without_the_flag_not_all_stores_are_shown(self, call: Any, flag: bool | None) -> None:
         assert call("check_stock", medication_query="Advil", show_all_stores=flag)["meta"] == {
             "showAllStores": False
         }
 
-    def test_in_hebrew(self, call: Any) -> None:
+    def test_a_hebrew_request_is_answered_in_hebrew(self, call: Any) -> None:
         result = call("check_stock", accept="he", medication_query="Advil", store_query="Jaffa")
         assert result["medication"]["name"] == "איבופרופן"
         assert result["requestedStore"]["storeLabel"] == "יפו, תל אביב"
         assert result["stores"][0]["storeLabel"] == "פלורנטין, תל אביב"
 
-    def test_medication_not_found(self, call: Any) -> None:
+    def test_an_unknown_medication_is_not_found(self, call: Any) -> None:
         assert call("check_stock", medication_query="xyzzy", store_query="Jaffa") == NOT_FOUND
 
-    def test_city_not_served(self, call: Any) -> None:
+    def test_a_city_without_a_store_is_not_served(self, call: Any) -> None:
         assert call("check_stock", medication_query="Advil", store_query="NYC") == {
             "ok": False,
             "reason": "CITY_NOT_SERVED",
@@ -217,7 +223,7 @@ class TestCheckStock:
         }
 
     @pytest.mark.parametrize("place", ["Haifa", "חיפה", "999", "Atlantis", "רחוב יפו", "%"])
-    def test_any_place_without_a_store(self, call: Any, place: str) -> None:
+    def test_any_place_without_a_store_is_not_served(self, call: Any, place: str) -> None:
         result = call("check_stock", accept="he", medication_query="Advil", store_query=place)
         assert list(result) == ["ok", "reason", "city", "message"]
         assert (result["ok"], result["reason"], result["city"]) == (False, "CITY_NOT_SERVED", place)
@@ -239,21 +245,21 @@ class TestCheckStock:
         result = call_tool("check_stock", {"medication_query": "Advil"}, said(message=message)).result
         assert (result["requestedStore"] or {"storeLabel": None})["storeLabel"] == label
 
-    def test_an_unserved_place_in_the_message(self, demo: None) -> None:
+    def test_a_place_in_the_message_without_a_store_is_not_served(self, demo: None) -> None:
         outcome = call_tool("check_stock", {"medication_query": "Advil"}, said(message="Advil in Haifa?"))
         assert outcome.code == "CITY_NOT_SERVED"
 
-    def test_the_question_names_a_store_the_message_another(self, demo: None) -> None:
+    def test_a_named_store_is_preferred_to_the_messages(self, demo: None) -> None:
         arguments = {"medication_query": "Advil", "store_query": "Florentin"}
         result = call_tool("check_stock", arguments, said(message="and in Jaffa?")).result
         assert result["requestedStore"]["storeLabel"] == "Florentin, Tel Aviv"
 
-    def test_the_conversation_fills_in_the_medication(self, demo: None) -> None:
+    def test_the_medication_of_the_conversation_is_used(self, demo: None) -> None:
         arguments = {"medication_query": "it", "store_query": "Jaffa"}
         result = call_tool("check_stock", arguments, said(context_medications=(1,))).result
         assert result["medication"]["id"] == "med-1"
 
-    def test_distance_from_a_shared_location(self, demo: None) -> None:
+    def test_distances_are_measured_from_a_shared_location(self, demo: None) -> None:
         outcome = call_tool(
             "check_stock", {"medication_query": "Cetirizine"}, said(origin=Point(32.05, 34.75))
         )
@@ -265,7 +271,7 @@ class TestCheckStock:
         outcome = call_tool("check_stock", {"medication_query": "Cetirizine"}, TALK)
         assert {store["km"] for store in outcome.evidence["stores"]} == {None}
 
-    def test_a_city_with_one_branch_is_that_branch(self, call: Any) -> None:
+    def test_a_city_with_one_branch_selects_that_branch(self, call: Any) -> None:
         haifa = Store.objects.get(pk=104).locality.__class__.objects.get(slug="haifa")
         store = Store.objects.create(id=201, name_en="Carmel, Haifa", locality=haifa, lat=32.8, lng=34.98)
         StockLevel.objects.create(store=store, medication=Medication.objects.get(pk=1), quantity=4)

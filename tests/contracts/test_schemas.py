@@ -54,7 +54,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("path", contract_files(), ids=lambda path: path.name)
-def test_the_committed_files_are_what_the_models_say(path: Path) -> None:
+def test_the_committed_files_match_the_models(path: Path) -> None:
     """`manage.py write_contracts` writes them; look at the difference before committing it."""
     assert path.read_text(encoding="utf-8") == contract_files()[path]
 
@@ -73,7 +73,7 @@ def shape(schema: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("definition", function_definitions(), ids=NAMES)
-def test_strict_definitions(definition: dict[str, Any]) -> None:
+def test_every_definition_is_strict(definition: dict[str, Any]) -> None:
     assert set(definition) == {"type", "function"} and definition["type"] == "function"
     function = definition["function"]
     assert set(function) == {"name", "description", "parameters", "strict"} and function["strict"] is True

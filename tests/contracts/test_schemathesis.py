@@ -53,17 +53,17 @@ def _one_connection() -> Iterator[None]:
         signal.connect(close_old_connections)
 
 
-def test_no_operation_is_left_out() -> None:
+def test_every_operation_is_tested() -> None:
     assert set(operations()) == set(PATHS)
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_valid_requests(key: str, path: str) -> None:
+def test_valid_requests_get_documented_responses(key: str, path: str) -> None:
     generate(operations()[path], key, GenerationMode.POSITIVE, positive_data_acceptance)
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_invalid_requests(key: str, path: str) -> None:
+def test_invalid_requests_are_refused(key: str, path: str) -> None:
     """Resources ignore unknown parameters on purpose; tools refuse whatever breaks their schema."""
     refused = [negative_data_rejection] if "/tools/" in path and path != "/api/v1/tools/" else []
     generate(operations()[path], key, GenerationMode.NEGATIVE, *refused)

@@ -1,4 +1,4 @@
-"""pass^k and what is told of many trials."""
+"""pass^k and the other figures of many trials."""
 
 from trial_rows import row
 

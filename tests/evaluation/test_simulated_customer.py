@@ -16,7 +16,7 @@ from evaluation.simulated import facts_check
 
 
 class Scripted:
-    """An OpenAI-compatible server that says these lines, one per request, and remembers what it was asked."""
+    """An OpenAI-compatible server that says these lines, one per request, and remembers the requests."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines, self.asked = list(lines), list[dict[str, Any]]()

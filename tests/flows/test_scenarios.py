@@ -15,7 +15,7 @@ PLAIN = [scenario for scenario in scenarios_all() if scenario.plain]
 
 
 @pytest.mark.parametrize("scenario", PLAIN, ids=[scenario.name for scenario in PLAIN])
-def test_conversation(scenario: Scenario, chat_server: Any) -> None:
+def test_a_scenario_is_answered_as_expected(scenario: Scenario, chat_server: Any) -> None:
     asyncio.run(_run(scenario, chat_server))
 
 

@@ -1,4 +1,4 @@
-"""Importing interactions: names mapped, the worst level kept, nothing ever lowered."""
+"""Importing interactions: names mapped, the worst level wins, nothing is ever lowered."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -21,7 +21,7 @@ def opened(clock: Clock) -> Breaker:
     return breaker
 
 
-def test_it_opens_after_five_failures_in_a_row() -> None:
+def test_the_breaker_opens_after_five_failures_in_a_row() -> None:
     breaker = Breaker("part", failures=5, seconds=30, clock=Clock())
     for outcome in "ffffsffff":
         assert breaker.admits()
@@ -31,7 +31,7 @@ def test_it_opens_after_five_failures_in_a_row() -> None:
     assert not breaker.admits()
 
 
-def test_after_thirty_seconds_one_request_decides() -> None:
+def test_after_thirty_seconds_one_trial_request_decides() -> None:
     clock = Clock()
     breaker = opened(clock)
     clock.now = 29.9
@@ -47,7 +47,7 @@ def test_after_thirty_seconds_one_request_decides() -> None:
     assert all(breaker.admits() for _ in range(3))
 
 
-def test_a_trial_that_never_ends_keeps_it_open_for_another_while_only() -> None:
+def test_an_unfinished_trial_blocks_the_next_only_for_a_time() -> None:
     clock = Clock()
     breaker = opened(clock)
     clock.now = 30.0
@@ -56,7 +56,7 @@ def test_a_trial_that_never_ends_keeps_it_open_for_another_while_only() -> None:
     assert breaker.admits()
 
 
-def test_of_many_threads_one_gets_the_trial() -> None:
+def test_only_one_of_many_threads_gets_the_trial() -> None:
     clock = Clock()
     breaker = opened(clock)
     clock.now = 30.0

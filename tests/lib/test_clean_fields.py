@@ -99,7 +99,7 @@ def invisible_stored() -> list[str]:
     ]
 
 
-def test_every_column_for_text_is_a_clean_one() -> None:
+def test_every_text_column_is_a_clean_field() -> None:
     others = {
         f"{field.model._meta.label}.{field.name}"
         for field in text_columns()
@@ -109,12 +109,12 @@ def test_every_column_for_text_is_a_clean_one() -> None:
 
 
 @pytest.mark.parametrize("kind", INVISIBLE)
-def test_all_that_is_invisible_is_known(kind: str) -> None:
+def test_every_invisible_character_is_removed(kind: str) -> None:
     assert clean(planted("Advil", kind)) == "Advil"
     assert all(is_invisible(char) for char in INVISIBLE[kind])
 
 
-def test_what_is_visible_stays() -> None:
+def test_visible_characters_are_kept() -> None:
     for text in ("Advil® 200 mg", "אַקָמוֹל 500 מ״ג", "5 µg/mL – 10 %", "❤\ufe0f", "café", "Line\nline"):
         assert clean(text) == text
 
@@ -235,7 +235,7 @@ ADMIN_PAGES = ["stores_locality", "stores_store", "inventory_category", "invento
 
 
 @pytest.mark.parametrize("kind", INVISIBLE)
-def test_what_staff_type_is_clean(browser: Client, kind: str) -> None:
+def test_text_typed_by_staff_is_cleaned(browser: Client, kind: str) -> None:
     everything("zero width")
     before = stored()
     for name in ADMIN_PAGES:
@@ -254,7 +254,7 @@ def test_what_staff_type_is_clean(browser: Client, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", INVISIBLE)
-def test_what_is_imported_is_clean(tmp_path: Path, kind: str) -> None:
+def test_imported_text_is_cleaned(tmp_path: Path, kind: str) -> None:
     columns = {
         "din": "00559407", "class": "Human", "brand_name": "TYLENOL", "ingredients": "ACETAMINOPHEN", "strengths": "odd strength", "forms": "TABLET",
         "routes": "ORAL", "rx_required": "False", "controlled": "", "schedules": "", "atc": "N02BE01", "company": "MCNEIL", "ingredients_canonical": "acetaminophen",
@@ -336,7 +336,7 @@ def test_a_text_that_is_too_long_is_refused_and_never_cut(browser: Client) -> No
     assert section.text_en == "x" * LONGEST_TEXT
 
 
-def test_a_name_of_nothing_visible_is_no_name(browser: Client) -> None:
+def test_a_name_without_visible_characters_is_refused(browser: Client) -> None:
     everything("tags")
     url = reverse("admin:inventory_medication_change", args=[7])
     data, _ = form_of(browser.get(url))

@@ -29,7 +29,7 @@ def test_a_copy_has_changed_leaves_and_keeps_its_shape() -> None:
     assert VALUE["c"] == (True, "x")
 
 
-def test_entries_decide_what_a_mapping_keeps() -> None:
+def test_a_filter_of_entries_decides_what_a_mapping_keeps() -> None:
     def without_b(fields: Any) -> Any:
         return ((name, item) for name, item in fields.items() if name != "b")
 

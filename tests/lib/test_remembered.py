@@ -9,13 +9,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from inventory.catalog import contents_load, medication_resolve, mentions_in
+from inventory.catalog import medication_resolve, mentions_in
 from inventory.models import LeafletSection, Medication
 from pharmacy_site.lib.remembered import remembered, remembering
 
 
 class Reader:
-    """Knows the lengths of words, but not of "nothing", and writes down what it was asked for."""
+    """Knows the lengths of words, but not of "nothing", and records the keys of each call."""
 
     def __init__(self) -> None:
         self.asked: list[set[str]] = []
@@ -25,7 +25,7 @@ class Reader:
         return {word: len(word) for word in words if word != "nothing"}
 
 
-def test_each_key_is_asked_for_once_while_it_lasts_and_anew_afterwards() -> None:
+def test_each_key_is_read_once_per_turn() -> None:
     read = Reader()
     with remembering():
         assert remembered("lengths", ["a", "nothing"], read) == {"a": 1}
@@ -40,7 +40,7 @@ def test_each_key_is_asked_for_once_while_it_lasts_and_anew_afterwards() -> None
     assert read.asked[3:] == [{"a"}, {"a"}, {"a"}]
 
 
-def test_turns_at_the_same_time_know_nothing_of_each_other() -> None:
+def test_simultaneous_turns_share_nothing() -> None:
     read = Reader()
 
     async def turn() -> Any:
@@ -57,7 +57,7 @@ def test_turns_at_the_same_time_know_nothing_of_each_other() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("demo")
-def test_a_name_that_the_message_held_is_not_looked_up_again() -> None:
+def test_a_name_found_in_the_message_is_not_looked_up_again() -> None:
     def queries_of_a_name() -> int:
         with CaptureQueriesContext(connection) as queries:
             assert medication_resolve("Advil").medication == expected
@@ -66,29 +66,30 @@ def test_a_name_that_the_message_held_is_not_looked_up_again() -> None:
     with remembering():
         (mention,) = mentions_in("Do you have Advil?")
         (expected,) = mention.medications
-        assert queries_of_a_name() == 1  # the product's row
+        assert queries_of_a_name() == 0
     assert queries_of_a_name() == 3
 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("demo")
-def test_a_product_that_changes_is_read_as_it_is_now() -> None:
+def test_a_product_that_changes_is_read_again_in_the_next_turn() -> None:
+    with remembering():
+        product = medication_resolve("Advil").medication
+        Medication.objects.filter(pk=product.pk).update(price=Decimal("11.10"))
+        assert medication_resolve("Advil").medication is product
+    with remembering():
+        assert medication_resolve("Advil").medication.price == Decimal("11.10")
+    assert medication_resolve("Advil").medication.price == Decimal("11.10")
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+def test_a_leaflet_that_changes_is_read_as_it_is_now() -> None:
     product = medication_resolve("Advil").medication
     section = product.leaflet.first()
     assert section is not None
     with remembering():
         mentions_in("Do you have Advil?")
-        Medication.objects.filter(pk=product.pk).update(price=Decimal("11.10"))
         LeafletSection.objects.filter(pk=section.pk).update(text_en="Two a day.")
         found = medication_resolve("Advil").medication
-        assert found.price == Decimal("11.10")
         assert "Two a day." in [row.text_en for row in found.leaflet.all()]
-
-
-@pytest.mark.django_db
-@pytest.mark.usefixtures("demo")
-def test_nobody_finds_what_somebody_else_prefetched_in_the_same_turn() -> None:
-    with remembering():
-        first = medication_resolve("Advil").medication
-        contents_load([first])
-        assert medication_resolve("Advil").medication is not first

@@ -64,12 +64,12 @@ def test_clean_cuts_to_the_limit_without_a_trailing_blank() -> None:
         ("", ""),
     ],
 )
-def test_fold(raw: str, expected: str) -> None:
+def test_folding_gives_the_expected_text(raw: str, expected: str) -> None:
     assert fold(raw) == expected
     assert fold(expected) == expected
 
 
-def test_compact_and_words() -> None:
+def test_compact_text_and_words_are_folded() -> None:
     assert compact("Pain-Away 200mg") == "painaway200mg"
     assert words("Pain-Away, 200mg") == ["pain", "away", "200", "mg"]
 
@@ -99,7 +99,7 @@ def test_compact_and_words() -> None:
         ("привет", None),
     ],
 )
-def test_language_of(text: str, language: str | None) -> None:
+def test_the_language_of_a_text_is_recognised(text: str, language: str | None) -> None:
     assert language_of(text) == language
 
 
@@ -127,7 +127,7 @@ def test_hebrew_stems_strip_least_first_and_keep_two_letters() -> None:
     assert all(len(stem) >= 2 for stem in hebrew_stems("ולכשבה"))
 
 
-def test_typos() -> None:
+def test_the_distance_of_a_typo_is_one_letter() -> None:
     assert deletions("abc") == {"bc", "ac", "ab"}
     assert one_typo("advil", "advil")
     assert one_typo("advil", "advli")
@@ -135,6 +135,6 @@ def test_typos() -> None:
     assert not one_typo("hydroxyzine", "hydralazine")
 
 
-def test_direction_marks() -> None:
+def test_direction_marks_isolate_a_text() -> None:
     assert isolate("Advil") == "\u2068Advil\u2069"
     assert ltr("200-400") == "\u2066200-400\u2069"

@@ -28,7 +28,7 @@ def test_a_file_is_read_as_pyyaml_reads_it(sample: Path) -> None:
     assert yaml_files.yaml_read(sample) == yaml.safe_load(SAMPLE)
 
 
-def test_without_libyaml_a_file_is_read_all_the_same(monkeypatch: pytest.MonkeyPatch, sample: Path) -> None:
+def test_without_libyaml_a_file_is_read_correctly(monkeypatch: pytest.MonkeyPatch, sample: Path) -> None:
     monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     try:
         assert importlib.reload(yaml_files).yaml_read(sample) == yaml.safe_load(SAMPLE)

@@ -22,7 +22,7 @@ def model(scripted_model: ScriptedModel, settings: Any, demo_committed: None) ->
 
 @pytest.fixture
 def tireless(model: ScriptedModel, settings: Any) -> ScriptedModel:
-    """The same for tests that talk a lot: no limit of messages or tokens stands in their way."""
+    """The same for tests that talk a lot: without limits of messages and tokens."""
     settings.CHAT_MESSAGES_PER_MINUTE = settings.CHAT_MESSAGES_PER_DAY = 1_000_000
     settings.OPENAI_TOKENS_PER_CONVERSATION = settings.OPENAI_TOKENS_PER_DAY = 10**12
     return model

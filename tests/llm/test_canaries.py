@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, by, calls, forever, says
+from talking import Talk, once, sent_to
 
-from agent.models import Conversation, Event, Run
+from agent.models import Event, Run
 from prescriptions.models import Patient, Prescription
 
 CANARY = {
@@ -63,7 +63,7 @@ TALK = {
 
 
 def _curious(request: dict[str, Any]) -> Any:
-    """A model that calls with whatever it was told of the customer, and repeats it."""
+    """A model that puts all that it was sent about the customer into calls, and repeats it."""
     known = json.loads(request["messages"][1]["content"])
     if request["messages"][-1]["role"] == "tool":
         return says("Hello [[PATIENT]]." if known["customer_identified"] else "That is what is on file.")
@@ -131,12 +131,12 @@ def _in_redis() -> list[str]:
     return [hit for key in keys for hit in _hits((key + (client.dump(key) or b"")).decode("utf-8", "ignore"))]
 
 
-def test_whole_conversations_leave_nothing_behind(
+def test_conversations_leave_personal_data_only_where_it_belongs(
     tireless: ScriptedModel, talks: list[Talk], caplog: pytest.LogCaptureFixture
 ) -> None:
     """One test, because the conversations take longer than looking at what they left."""
-    assert len(tireless.requests) > 20 and "[[PATIENT]]" in told(tireless)
-    assert _hits(told(tireless)) == [], "what the model was told"
+    assert len(tireless.requests) > 20 and "[[PATIENT]]" in sent_to(tireless)
+    assert _hits(sent_to(tireless)) == [], "what the model was told"
 
     records = [*caplog.get_records("setup"), *caplog.records]
     lines = [f"{record.name}: {record.getMessage()} {record.exc_text or ''}" for record in records]
@@ -153,10 +153,10 @@ def test_whole_conversations_leave_nothing_behind(
             tireless.script(forever(by(_curious)))
             other = Talk(language, patient=patient)
             other.say(asked)
-            assert _hits(other.frames_text) == [] and _hits(told(tireless)) == [], "another conversation"
+            assert _hits(other.frames_text) == [] and _hits(sent_to(tireless)) == [], "another conversation"
 
     talk = talks[1]
-    Conversation.objects.filter(pk=talk.conversation.pk).update(patient=None, verified_at=None)
+    talk.forget()
     tireless.reset()
     tireless.script(forever(says("A branch is near.")))
     talk.say("hello there, what else is new?")
@@ -164,11 +164,13 @@ def test_whole_conversations_leave_nothing_behind(
     personal = [
         payload["text"] for payload in events.values_list("payload", flat=True) if payload.get("personal")
     ]
-    assert personal and not [text for text in personal if text in told(tireless)], "after the proof has ended"
-    assert _hits(told(tireless)) == []
+    assert personal and not [text for text in personal if text in sent_to(tireless)], (
+        "after the proof has ended"
+    )
+    assert _hits(sent_to(tireless)) == []
 
 
-def test_a_name_in_a_call_is_not_kept_in_clear(tireless: ScriptedModel, canary: Patient) -> None:
+def test_a_patients_name_in_a_call_is_not_stored(tireless: ScriptedModel, canary: Patient) -> None:
     named = [
         ("get_medication_by_name", {"medication_name": value}) for value in ("[[PATIENT]]", "[[DATE_1]]")
     ]
@@ -182,7 +184,7 @@ def test_a_name_in_a_call_is_not_kept_in_clear(tireless: ScriptedModel, canary: 
     assert "agent_toolcall" not in _cells()
 
 
-def test_what_is_repeated_from_a_personal_answer_is_personal_too(
+def test_an_answer_that_repeats_personal_data_is_marked_personal(
     tireless: ScriptedModel, canary: Patient
 ) -> None:
     talk = Talk(patient=CANARY["mrn"])
@@ -198,7 +200,7 @@ def test_what_is_repeated_from_a_personal_answer_is_personal_too(
     assert "Metformin" in talk.payload["text"] and talk.payload.get("personal")
 
 
-def test_what_one_patient_was_shown_is_not_told_while_another_is_verified(
+def test_the_model_gets_nothing_of_one_patient_while_another_is_verified(
     tireless: ScriptedModel, canary: Patient
 ) -> None:
     talk = Talk(patient="10000101")

@@ -6,19 +6,16 @@ import time
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.utils import timezone
-from llm.talking import Listener, Talk, once
 from scripted_model import ScriptedModel, calls, forever, says, trickles
+from talking import Talk, once
 
 from agent.answers.sentences import SENTENCES
-from agent.chat.progress import RunProgress
-from agent.conversation import accept, runs, spending
+from agent.conversation import accept, spending
 from agent.inference import openai
 from agent.models import Run, ToolCall
-from agent.turn import loop
 from pharmacy_site import settings as shipped
 
 ASKS = "do you have Advil in Florentin?"
@@ -44,25 +41,27 @@ def test_no_turn_makes_more_than_eight_calls(tireless: ScriptedModel) -> None:
         assert len(tireless.requests) <= 9
 
 
-def test_a_model_that_uses_up_the_turns_calls_leaves_an_apology_and_a_person(tireless: ScriptedModel) -> None:
+def test_a_turn_that_uses_up_its_calls_ends_with_an_apology_and_an_offer_of_a_person(
+    tireless: ScriptedModel,
+) -> None:
     talk = once(tireless, ASKS, forever(calls(("get_medication_by_name", {"medication_name": "Advil"}))))
     assert SENTENCES["apology"][0] in talk.payload["text"]
     assert SENTENCES["chip_person"][0] in talk.payload["suggestions"]
 
 
-def test_every_request_asks_for_at_most_so_many_tokens(tireless: ScriptedModel) -> None:
+def test_every_request_limits_the_output_tokens(tireless: ScriptedModel) -> None:
     once(tireless, ASKS, LOOK, ANSWER)
     assert [request.body["max_completion_tokens"] for request in tireless.requests] == [1_200, 1_200]
     assert openai.MOST_OUTPUT_TOKENS == 1_200
 
 
-def test_a_cut_answer_is_no_answer(tireless: ScriptedModel) -> None:
+def test_an_answer_cut_at_the_token_limit_is_not_used(tireless: ScriptedModel) -> None:
     talk = once(tireless, ASKS, LOOK, forever(says("Florentin has 3 packs. And", finish="length")))
     assert (talk.run.fallback, talk.run.model) == ("withheld", "offline")
     assert "3 units" in talk.payload["text"]
 
 
-def test_an_answer_ends_at_its_time(tireless: ScriptedModel, settings: Any) -> None:
+def test_an_answer_that_takes_too_long_is_replaced(tireless: ScriptedModel, settings: Any) -> None:
     settings.OPENAI_TIMEOUT = 0.6
     started = time.monotonic()
     talk = once(tireless, ASKS, trickles("It is there. " * 40, 0.05))
@@ -70,7 +69,7 @@ def test_an_answer_ends_at_its_time(tireless: ScriptedModel, settings: Any) -> N
     assert talk.shown[-1] == talk.payload["text"] and "3 units" in talk.payload["text"]
 
 
-def test_the_products_own_limits() -> None:
+def test_the_default_limits() -> None:
     assert (shipped.OPENAI_FIRST_TOKEN_TIMEOUT, shipped.OPENAI_TIMEOUT) == (10, 30)
     assert (shipped.CHAT_STEPS, shipped.CHAT_MESSAGES_PER_MINUTE, shipped.CHAT_MESSAGES_PER_DAY) == (
         8,
@@ -88,7 +87,9 @@ def _fresh() -> None:
     spending._warned_at.clear()
 
 
-def test_a_conversation_has_so_many_tokens(model: ScriptedModel, settings: Any, caplog: Any) -> None:
+def test_a_conversation_beyond_its_tokens_gets_the_offline_model(
+    model: ScriptedModel, settings: Any, caplog: Any
+) -> None:
     settings.OPENAI_TOKENS_PER_CONVERSATION = 1_500
     _fresh()
     model.script(STORE, forever(NEAR))
@@ -107,7 +108,9 @@ def test_a_conversation_has_so_many_tokens(model: ScriptedModel, settings: Any, 
 
 
 @pytest.mark.parametrize("cap", ["day", "cost"])
-def test_the_site_has_so_much_a_day(model: ScriptedModel, settings: Any, caplog: Any, cap: str) -> None:
+def test_a_site_beyond_its_daily_limit_gets_the_offline_model(
+    model: ScriptedModel, settings: Any, caplog: Any, cap: str
+) -> None:
     if cap == "day":
         settings.OPENAI_TOKENS_PER_DAY = 1_900
     else:
@@ -125,7 +128,7 @@ def test_the_site_has_so_much_a_day(model: ScriptedModel, settings: Any, caplog:
     assert not any("Advil" in line or "hello" in line for line in _logged(caplog))
 
 
-def test_a_day_ends(model: ScriptedModel, settings: Any) -> None:
+def test_the_daily_limit_ends_after_24_hours(model: ScriptedModel, settings: Any) -> None:
     settings.OPENAI_TOKENS_PER_DAY = 500
     model.script(forever(NEAR))
     Talk().say("hello there, what else is new?")
@@ -140,7 +143,7 @@ def test_a_day_ends(model: ScriptedModel, settings: Any) -> None:
     assert not talk.run.fallback
 
 
-def test_the_cost_of_a_turn_is_kept_also_of_what_was_withheld(model: ScriptedModel, settings: Any) -> None:
+def test_the_cost_of_a_withheld_answer_is_stored(model: ScriptedModel, settings: Any) -> None:
     settings.OPENAI_PRICE_IN, settings.OPENAI_PRICE_OUT = Decimal(2), Decimal(10)
     bad = says("You should take it.", usage=(1_000, 50))
     talk = once(model, "hello there, what else is new?", bad, bad)
@@ -150,20 +153,14 @@ def test_the_cost_of_a_turn_is_kept_also_of_what_was_withheld(model: ScriptedMod
     assert talk.run.tokens_out > 0
 
 
-def test_a_cancelled_run_is_counted(model: ScriptedModel) -> None:
+def test_the_tokens_of_a_cancelled_run_are_stored(model: ScriptedModel) -> None:
     model.script(trickles("It is there. " * 100, 0.05))
     talk = Talk()
-    key = talk.conversation.pk
-    accept.message_accept(
-        conversation_id=key, client_msg_id=uuid4(), text="hello there, what is new?", address="192.0.2.1"
-    )
-    claim = runs.run_claim(key)
-    assert claim is not None
-    run = claim.run
+    talk.send("hello there, what is new?")
+    claim = talk.claim()
 
     async def stopped() -> None:
-        live = RunProgress(Listener(), run.conversation.secret_hash, run.pk, run.attempts)  # type: ignore[arg-type]
-        task = asyncio.create_task(loop.answer(claim, live))
+        task = asyncio.create_task(talk.answering(claim))
         await asyncio.to_thread(model.wait_for, 1)
         await asyncio.sleep(0.2)
         task.cancel()
@@ -171,11 +168,11 @@ def test_a_cancelled_run_is_counted(model: ScriptedModel) -> None:
         assert task.cancelled()
 
     asyncio.run(stopped())
-    assert Run.objects.get(pk=run.pk).tokens_in > 500
+    assert Run.objects.get(pk=claim.run.pk).tokens_in > 500
     model.wait_until_abandoned(model.last)
 
 
-def test_twenty_messages_a_minute(model: ScriptedModel, settings: Any) -> None:
+def test_messages_beyond_the_limit_per_minute_reach_no_model(model: ScriptedModel, settings: Any) -> None:
     settings.CHAT_MESSAGES_PER_MINUTE = 4
     model.script(forever(NEAR))
     talk = Talk()
@@ -187,7 +184,7 @@ def test_twenty_messages_a_minute(model: ScriptedModel, settings: Any) -> None:
     assert len(model.requests) == asked
 
 
-def test_no_log_line_says_what_was_said(tireless: ScriptedModel, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_lines_contain_no_messages(tireless: ScriptedModel, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     once(tireless, "hello Zanzibarian, what else is new?", forever(says("You should take Quuxotan.")))
     assert "Zanzibarian" not in caplog.text and "Quuxotan" not in caplog.text

@@ -1,10 +1,10 @@
-"""A medicine that nobody named is named by the answer, or asked about; a refill never rests on it (T21)."""
+"""If the message names no medicine, the answer names the one it is about, or asks; it is never taken for a refill (T21)."""
 
 import itertools
 from typing import Any
 
-from llm.talking import Talk
 from scripted_model import ScriptedModel, calls, forever, says
+from talking import Talk
 
 from agent.models import Confirmation
 
@@ -31,7 +31,7 @@ def _talked(model: ScriptedModel, language: str, *names: str) -> Talk:
     return talk
 
 
-def test_the_medicine_that_was_assumed_is_named(tireless: ScriptedModel) -> None:
+def test_an_assumed_medicine_is_named_in_the_answer(tireless: ScriptedModel) -> None:
     """Whatever the model leaves unsaid."""
     wrong = []
     for one, language in itertools.product(NAMES, ("en", "he")):
@@ -46,7 +46,9 @@ def test_the_medicine_that_was_assumed_is_named(tireless: ScriptedModel) -> None
     assert wrong == []
 
 
-def test_of_two_the_one_that_was_looked_up_is_named_or_it_is_asked(tireless: ScriptedModel) -> None:
+def test_of_two_possible_medicines_the_one_looked_up_is_named_or_the_customer_is_asked(
+    tireless: ScriptedModel,
+) -> None:
     wrong = []
     for (one, other), language in itertools.product(itertools.permutations(NAMES, 2), ("en", "he")):
         he = language == "he"
@@ -59,7 +61,7 @@ def test_of_two_the_one_that_was_looked_up_is_named_or_it_is_asked(tireless: Scr
     assert wrong == []
 
 
-def test_two_at_once_are_asked_about_without_a_model(tireless: ScriptedModel) -> None:
+def test_two_possible_medicines_lead_to_a_question_without_the_model(tireless: ScriptedModel) -> None:
     tireless.reset()
     for language, asked in (
         ("en", "Advil or Metformin, are they in stock?"),
@@ -80,7 +82,7 @@ def test_two_at_once_are_asked_about_without_a_model(tireless: ScriptedModel) ->
         assert "?" in text
 
 
-def test_a_refill_of_something_assumed_is_asked_about(tireless: ScriptedModel) -> None:
+def test_a_refill_of_an_assumed_medicine_leads_to_a_question(tireless: ScriptedModel) -> None:
     talk = Talk(patient="10000101")
     tireless.script(calls(("start_refill", {"medication_name": "it"})))
     text = talk.say("please get me some more of it")

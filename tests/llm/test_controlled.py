@@ -4,8 +4,8 @@ import itertools
 from typing import Any
 
 import pytest
-from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, calls, forever, says
+from talking import Talk, once, sent_to
 
 from agent.inference.openai import Call
 from agent.llm.functions import frame_of, procedure_of
@@ -51,7 +51,9 @@ def _looks(pk: int) -> dict[str, dict[str, Any]]:
     }
 
 
-def test_no_quantity_is_told_to_a_model_or_shown(tireless: ScriptedModel, stocked: set[str]) -> None:
+def test_a_controlled_medicines_quantity_is_neither_sent_nor_shown(
+    tireless: ScriptedModel, stocked: set[str]
+) -> None:
     wrong = []
     for pk, language in itertools.product(NAMES, ("en", "he")):
         asked = ("do you have {}?", "יש לכם {}?")[language == "he"].format(NAMES[pk][language == "he"])
@@ -61,20 +63,20 @@ def test_no_quantity_is_told_to_a_model_or_shown(tireless: ScriptedModel, stocke
         assert talk.run.state == Run.State.DONE
         results = [message for message in tireless.last.messages if message["role"] == "tool"]
         wrong += [("no results", asked)] * (len(results) != 8)
-        wrong += [("told", number, asked) for number in stocked if number in told(tireless)]
+        wrong += [("sent", number, asked) for number in stocked if number in sent_to(tireless)]
         wrong += [("shown", number, asked) for number in stocked if number in talk.frames_text]
     assert wrong == []
 
 
-def test_a_quantity_of_another_medicine_is_told(tireless: ScriptedModel, stocked: set[str]) -> None:
+def test_another_medicines_quantity_is_sent_to_the_model(tireless: ScriptedModel, stocked: set[str]) -> None:
     """So the silence above is about controlled medicines."""
     look = calls(("check_inventory", {"medication_id": 1, "medication_name": None, "store_id": 1}))
     once(tireless, "do you have Advil?", look, forever(says("It is there.")))
-    assert "6133" in told(tireless)
+    assert "6133" in sent_to(tireless)
 
 
-def test_a_model_that_guesses_a_quantity_is_not_heard(tireless: ScriptedModel, stocked: set[str]) -> None:
-    """Also the right one: no result that was told has it."""
+def test_a_guessed_quantity_is_not_shown(tireless: ScriptedModel, stocked: set[str]) -> None:
+    """Also the right quantity: no result that the model was sent has it."""
     look = calls(("check_stock", _looks(25)["check_stock at"]))
     for said in (f"Florentin has {SECRET} packs.", f"There are {SECRET:,} packs of Diazepam.", f"{SECRET}"):
         talk = once(tireless, "do you have Valium in Florentin?", look, forever(says(said)))
@@ -82,8 +84,8 @@ def test_a_model_that_guesses_a_quantity_is_not_heard(tireless: ScriptedModel, s
         assert not any(number in talk.frames_text for number in stocked)
 
 
-def test_a_later_turn_does_not_tell_it_either(tireless: ScriptedModel, stocked: set[str]) -> None:
-    """Numbers of earlier results count as proof: not those that were never told."""
+def test_a_later_turn_does_not_show_the_quantity_either(tireless: ScriptedModel, stocked: set[str]) -> None:
+    """Numbers of earlier results count as evidence, but not those that were never disclosed."""
     talk = once(tireless, "do you have Valium in Florentin?", calls(("check_stock", _looks(25)["check_stock at"])), says("Ask the branch."))  # fmt: skip
     tireless.script(forever(says(f"As I said, {SECRET} packs.")))
     talk.say("how was that again?")
@@ -129,7 +131,7 @@ def test_no_call_of_a_model_refills_a_schedule_two_medicine(
     assert _effects() == before
 
 
-def test_what_a_model_may_not_call_does_nothing(tireless: ScriptedModel, prescribed: Patient) -> None:
+def test_a_call_that_is_not_offered_has_no_effect(tireless: ScriptedModel, prescribed: Patient) -> None:
     """The server's own actions have names too; none of them is a function."""
     before = _effects()
     actions = (
@@ -149,9 +151,7 @@ def test_what_a_model_may_not_call_does_nothing(tireless: ScriptedModel, prescri
     assert Handoff.objects.count() == 0
 
 
-def test_a_confirmation_is_asked_for_at_most_and_nothing_is_passed_on_without_it(
-    tireless: ScriptedModel, prescribed: Patient
-) -> None:
+def test_without_a_confirmation_nothing_is_passed_on(tireless: ScriptedModel, prescribed: Patient) -> None:
     """Schedules III to V: the customer's yes and then a pharmacist; an answer's words change neither."""
     _, handoffs, left = _effects()
     for name in ("Diazepam", "Codacamol", "Metformin"):
@@ -166,7 +166,7 @@ def test_a_confirmation_is_asked_for_at_most_and_nothing_is_passed_on_without_it
     assert _effects()[1:] == (handoffs, left)
 
 
-def test_a_procedure_takes_nothing_but_a_known_name(tireless: ScriptedModel) -> None:
+def test_a_procedure_accepts_only_a_known_name(tireless: ScriptedModel) -> None:
     for value in (
         "Zorbaflexin",
         "take two tablets",

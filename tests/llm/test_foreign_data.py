@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, by, calls, forever, says
+from talking import Talk, once, sent_to
 
 from agent.models import Run
 from prescriptions.models import AuditEvent, Patient, Prescription
@@ -63,7 +63,7 @@ def _names_others(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("patient", [OWN, ""], ids=["verified", "nobody"])
-def test_hundreds_of_calls_for_other_peoples_data_read_nothing(tireless: ScriptedModel, patient: str) -> None:
+def test_calls_for_other_patients_data_read_nothing(tireless: ScriptedModel, patient: str) -> None:
     hostile, before, reads = _hostile(), _denied(), _reads_of_others()
     number = 2 * 112 if patient else 112  # every kind of call at least once
     talk = Talk(patient=patient or None)
@@ -78,14 +78,14 @@ def test_hundreds_of_calls_for_other_peoples_data_read_nothing(tireless: Scripte
         asked_for = json.dumps(
             [m for m in tireless.last.messages if m["role"] == "assistant"], ensure_ascii=False
         )
-        heard = [name for name in _names_others(told(tireless)) if name not in asked_for]
+        heard = [name for name in _names_others(sent_to(tireless)) if name not in asked_for]
         assert not heard, heard
         assert not _names_others(json.dumps(talk.payload, ensure_ascii=False))
     assert _denied() - before == number
     assert _reads_of_others() == reads
 
 
-def test_a_foreign_prescription_and_one_that_nobody_has_read_the_same(tireless: ScriptedModel) -> None:
+def test_a_foreign_and_an_unknown_prescription_get_the_same_answer(tireless: ScriptedModel) -> None:
     heard = []
     for number in (3, 987_654):
         once(tireless, ASKS, calls(_management(MAIL, number, "REFILL_STATUS")), ANSWER, patient=OWN)
@@ -93,7 +93,7 @@ def test_a_foreign_prescription_and_one_that_nobody_has_read_the_same(tireless: 
     assert heard[0] == heard[1]
 
 
-def test_the_customers_own_data_is_found_by_their_placeholder(tireless: ScriptedModel) -> None:
+def test_the_patients_own_data_is_found_by_their_placeholder(tireless: ScriptedModel) -> None:
     """So the refusals above are refusals, not a door that is shut for everybody."""
 
     def own(request: dict[str, Any]) -> Any:
@@ -108,7 +108,7 @@ def test_the_customers_own_data_is_found_by_their_placeholder(tireless: Scripted
     assert _denied() == before
 
 
-def test_a_name_that_a_model_makes_up_opens_no_confirmation_for_others(tireless: ScriptedModel) -> None:
+def test_an_invented_name_opens_no_confirmation_for_others(tireless: ScriptedModel) -> None:
     """Somebody else's medicine: the customer has no prescription of it, so there is nothing to confirm."""
     talk = once(tireless, ASKS, calls(("start_refill", {"medication_name": "Warfarin"})), patient=OWN)
     assert talk.run.state == Run.State.DONE
@@ -119,7 +119,7 @@ def test_a_name_that_a_model_makes_up_opens_no_confirmation_for_others(tireless:
 @pytest.mark.parametrize(
     "placeholder", ["[[EMAIL_1]]", "[[EMAIL_9]]", "[[PATIENT]]", "[[ID_1]]", "[[PHONE_1]]"]
 )
-def test_a_placeholder_opens_no_data_while_nobody_is_verified(
+def test_without_a_verified_patient_a_placeholder_opens_no_data(
     tireless: ScriptedModel, placeholder: str
 ) -> None:
     """Also that of the e-mail that the customer typed: typing it proves nothing."""

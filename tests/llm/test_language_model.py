@@ -1,7 +1,7 @@
 """A language model drives the conversation: the real SDK against a server that says what the test scripts."""
 
-from llm.talking import Talk, once, told
 from scripted_model import ScriptedModel, calls, forever, says
+from talking import Talk, once, sent_to
 
 
 def test_tools_run_and_the_answer_is_shown_sentence_by_sentence(model: ScriptedModel) -> None:
@@ -25,7 +25,7 @@ def test_tools_run_and_the_answer_is_shown_sentence_by_sentence(model: ScriptedM
     assert talk.run.tokens_in > 0 and talk.run.prompt and not talk.run.fallback
 
 
-def test_a_medicine_that_nobody_looked_up_is_not_spoken_of(model: ScriptedModel) -> None:
+def test_an_answer_about_a_medicine_that_was_not_looked_up_is_corrected(model: ScriptedModel) -> None:
     talk = Talk()
     stock = (
         "check_stock",
@@ -44,7 +44,7 @@ def test_an_answer_about_another_medicine_than_the_one_asked_about_is_not_shown(
     assert "Aspirin" in text and talk.run.fallback == "withheld"
 
 
-def test_hebrew(model: ScriptedModel) -> None:
+def test_a_hebrew_message_is_answered_in_hebrew(model: ScriptedModel) -> None:
     look = calls(
         ("check_stock", {"medication_query": "אדוויל", "store_query": "פלורנטין", "show_all_stores": None})
     )
@@ -64,7 +64,7 @@ def test_hebrew(model: ScriptedModel) -> None:
     )
 
 
-def test_functions_are_offered_by_what_the_conversation_allows(model: ScriptedModel) -> None:
+def test_only_functions_that_the_conversation_allows_are_offered(model: ScriptedModel) -> None:
     private = {"prescription_management", "prescription_verify", "start_refill"}
     once(model, "hello there, what is new?", forever(says("A branch is near.")))
     assert not private & set(model.last.tools_offered) and "identify_customer" in model.last.tools_offered
@@ -72,8 +72,8 @@ def test_functions_are_offered_by_what_the_conversation_allows(model: ScriptedMo
     assert private <= set(model.last.tools_offered) and "identify_customer" not in model.last.tools_offered
 
 
-def test_procedures_are_ours_from_the_call_on(model: ScriptedModel) -> None:
-    """The model is not asked again, and what it wrote before the call is not kept."""
+def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedModel) -> None:
+    """The model is not called again, and what it wrote before the call is dropped."""
     for call, expected in (
         (("identify_customer", {"purpose": "prescriptions"}), "email or phone number"),
         (("identify_customer", {"purpose": "refill"}), "email or phone number"),
@@ -88,7 +88,7 @@ def test_procedures_are_ours_from_the_call_on(model: ScriptedModel) -> None:
     assert talk.tools == ["inventory_check", "prescription_verify"]
 
 
-def test_the_last_twelve_turns_are_told(model: ScriptedModel) -> None:
+def test_the_last_twelve_turns_are_sent_to_the_model(model: ScriptedModel) -> None:
     model.script(forever(says("A branch is near.")))
     talk = Talk()
     for number in range(15):
@@ -97,7 +97,7 @@ def test_the_last_twelve_turns_are_told(model: ScriptedModel) -> None:
     assert said == [f"hello there, what is new in part {number}x?" for number in range(2, 15)]
 
 
-def test_personal_answers_are_not_told_after_the_proof_has_ended(model: ScriptedModel) -> None:
+def test_personal_answers_are_not_sent_after_the_verification_has_ended(model: ScriptedModel) -> None:
     talk = once(
         model,
         "which prescriptions do I have?",
@@ -109,12 +109,12 @@ def test_personal_answers_are_not_told_after_the_proof_has_ended(model: Scripted
     model.reset()
     model.script(forever(says("A branch is near.")))
     talk.say("hello there, what is new?")
-    assert "refills remaining" not in told(model) and "prescriptions do I have" not in told(model)
-    assert "what is new" in told(model)
+    assert "refills remaining" not in sent_to(model) and "prescriptions do I have" not in sent_to(model)
+    assert "what is new" in sent_to(model)
     assert "prescription_management" not in model.last.tools_offered
 
 
-def test_a_fact_without_a_function_is_asked_for_again(model: ScriptedModel) -> None:
+def test_a_fact_without_a_tool_call_is_sent_back_to_the_model(model: ScriptedModel) -> None:
     look = calls(("get_medication_by_name", {"medication_name": "Warfarin"}))
     talk = once(
         model,
@@ -127,7 +127,7 @@ def test_a_fact_without_a_function_is_asked_for_again(model: ScriptedModel) -> N
     assert "Call the function" in model.requests[1].messages[-1]["content"]
 
 
-def test_the_check_of_two_medicines_is_no_look_at_their_stock(model: ScriptedModel) -> None:
+def test_an_interaction_check_does_not_prove_a_claim_about_stock(model: ScriptedModel) -> None:
     talk = Talk()
     claim = "Advil and aspirin are both in stock in Jaffa."
     model.script(says(claim), says(claim))

@@ -4,8 +4,8 @@ import itertools
 import re
 from typing import Any
 
-from llm.talking import Talk, once
 from scripted_model import ScriptedModel, calls, fails, forever, says
+from talking import Talk, once
 
 from agent.answers.sentences import SENTENCES
 from agent.llm import chosen
@@ -90,7 +90,7 @@ def _models(ids: tuple[int, int], language: str, sentence: str) -> dict[str, lis
     }  # fmt: skip
 
 
-def test_the_stored_sentence_is_there_exactly_once(tireless: ScriptedModel) -> None:
+def test_the_stored_interaction_sentence_appears_exactly_once(tireless: ScriptedModel) -> None:
     """Pairs × languages × orders × brand or generic; each with several of the things that a model may do."""
     kinds = itertools.cycle(_models((1, 15), "en", ""))
     wrong = []
@@ -110,7 +110,7 @@ def test_the_stored_sentence_is_there_exactly_once(tireless: ScriptedModel) -> N
     assert wrong == []
 
 
-def test_every_model_gets_the_worst_pair_told(tireless: ScriptedModel) -> None:
+def test_the_worst_interaction_is_shown_whatever_the_model_says(tireless: ScriptedModel) -> None:
     sentence = _sentences("avoid", 1, 15, 0)
     for kind, replies in _models((1, 15), "en", sentence[0]).items():
         talk = once(tireless, ASKS[0].format("Advil", "Coumadin"), *replies)
@@ -130,7 +130,7 @@ def test_three_to_five_medicines_are_checked_in_all_pairs(tireless: ScriptedMode
                 assert sum(map(said.count, _sentences(level, one, other, language))) == 1, (text, said)
 
 
-def test_what_was_never_assessed_cannot_be_assessed(tireless: ScriptedModel) -> None:
+def test_a_pair_that_was_never_assessed_is_not_assessed_by_the_model(tireless: ScriptedModel) -> None:
     Ingredient.objects.filter(key="cetirizine").update(assessed=False)
     for language, replies in itertools.product(
         (0, 1), ("leaves it out", "calls it", "plays it down", "offers a person")
@@ -142,13 +142,13 @@ def test_what_was_never_assessed_cannot_be_assessed(tireless: ScriptedModel) -> 
         assert talk.payload["text"].count(beginning) == 1, (replies, talk.payload["text"])
 
 
-def test_a_name_that_we_do_not_know_is_never_called_harmless(tireless: ScriptedModel) -> None:
+def test_an_unknown_medicine_is_never_called_harmless(tireless: ScriptedModel) -> None:
     talk = once(tireless, "Can I take Advil together with Zorbaflexin?")
     assert not tireless.requests  # settled without a model
     assert "Zorbaflexin" in talk.payload["text"] and "assess" in talk.payload["text"]
 
 
-def test_equivalents_come_with_their_disclosure_whatever_a_model_says(tireless: ScriptedModel) -> None:
+def test_equivalents_have_their_disclosure_whatever_the_model_says(tireless: ScriptedModel) -> None:
     for language, name in (("en", "Nurofen"), ("he", "נורופן")):
         query = {"query": "Nurofen", "language": language}
         for said in (NEUTRAL[language], "IbuTabs." if language == "en" else "איבוטאבס."):
@@ -166,7 +166,7 @@ def _equivalent(query: dict[str, str]) -> dict[str, Any]:
     return {"med_id": str(Medication.objects.get(name_en=query["query"]).pk), "language": query["language"]}
 
 
-def test_a_refill_is_verified_first_however_a_model_comes_to_it(tireless: ScriptedModel) -> None:
+def test_a_refill_is_always_verified_first(tireless: ScriptedModel) -> None:
     for patient, name in (("10000101", "Metformin"), ("10000101", "Amoxicillin")):
         talk = once(
             tireless,
@@ -190,7 +190,7 @@ URGENT = {
 
 
 def test_an_emergency_is_answered_before_any_model(tireless: ScriptedModel, settings: Any) -> None:
-    """The model's server is asked nothing, and whether it is there makes no difference."""
+    """The model's server gets no request, and whether it runs makes no difference."""
     for text, language in URGENT.items():
         talk = once(tireless, text, language=language)
         assert not tireless.requests and talk.payload["phones"], text
@@ -199,7 +199,9 @@ def test_an_emergency_is_answered_before_any_model(tireless: ScriptedModel, sett
     assert Talk().say("my chest is killing me") == once(tireless, "my chest is killing me").payload["text"]
 
 
-def test_an_emergency_in_the_middle_of_a_talk_and_with_the_model_down(tireless: ScriptedModel) -> None:
+def test_an_emergency_is_answered_during_a_conversation_and_without_the_model(
+    tireless: ScriptedModel,
+) -> None:
     chosen.breaker.cache_clear()
     tireless.script(forever(fails(503)))
     talk = Talk()

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from llm.talking import Talk, once
 from scripted_model import (
     KINDS,
     ScriptedModel,
@@ -21,6 +20,7 @@ from scripted_model import (
     stalls,
     trickles,
 )
+from talking import Talk, once
 
 from agent.answers.sentences import SENTENCES
 from agent.inference import openai
@@ -113,12 +113,12 @@ def test_every_broken_protocol_gets_a_useful_answer(tireless: ScriptedModel) -> 
     assert failed == {}
 
 
-def test_in_hebrew_too(tireless: ScriptedModel) -> None:
+def test_every_failure_gets_a_useful_hebrew_answer(tireless: ScriptedModel) -> None:
     talk, wrong = _broken_turn(tireless, forever(fails(503)), language="he")
     assert wrong == [] and talk.payload["text"].startswith(SENTENCES["basic_mode"][1])
 
 
-def test_nobody_listens_where_the_model_should_be(tireless: ScriptedModel, settings: Any) -> None:
+def test_an_unreachable_model_gets_a_useful_answer(tireless: ScriptedModel, settings: Any) -> None:
     settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
     talk, wrong = _broken_turn(tireless)
     assert (wrong, talk.run.fallback) == ([], "unreachable")
@@ -160,13 +160,15 @@ def served_raw(reply: bytes) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("kind", BROKEN_HTTP)
-def test_what_is_no_http_gets_a_useful_answer(tireless: ScriptedModel, settings: Any, kind: str) -> None:
+def test_a_response_that_is_not_http_gets_a_useful_answer(
+    tireless: ScriptedModel, settings: Any, kind: str
+) -> None:
     with served_raw(BROKEN_HTTP[kind]) as settings.OPENAI_BASE_URL:
         talk, wrong = _broken_turn(tireless)
     assert wrong == [] and talk.run.fallback in ("unreachable", "timeout", "cut")
 
 
-def test_one_busy_reply_is_tried_again(tireless: ScriptedModel) -> None:
+def test_a_request_is_repeated_once_after_a_busy_reply(tireless: ScriptedModel) -> None:
     for once_broken in (fails(429), fails(500), fails(503, retry_after=0.05)):
         chosen.breaker.cache_clear()
         talk = once(tireless, ASKS["en"], once_broken, LOOK, says("Florentin has 3 packs."))
@@ -177,7 +179,7 @@ def test_one_busy_reply_is_tried_again(tireless: ScriptedModel) -> None:
 @pytest.mark.parametrize(
     "refusal", [fails(401), fails(429, retry_after=60)], ids=["wrong key", "come back in a minute"]
 )
-def test_what_cannot_work_soon_is_not_tried_again(tireless: ScriptedModel, refusal: Any) -> None:
+def test_a_lasting_failure_is_not_tried_again(tireless: ScriptedModel, refusal: Any) -> None:
     _broken_turn(tireless, forever(refusal))
     assert len(tireless.requests) == 1
 
@@ -219,7 +221,7 @@ def test_the_breaker_opens_after_five_and_tries_one_after_half_a_minute(
     assert not breaker.is_open
 
 
-def test_the_limits_of_the_product(settings: Any) -> None:
+def test_the_default_limits_of_the_breaker(settings: Any) -> None:
     assert (chosen.BREAKER_FAILURES, chosen.BREAKER_SECONDS) == (5, 30.0)
 
 

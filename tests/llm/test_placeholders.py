@@ -30,7 +30,7 @@ def _seen(hidden: str, pieces: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["en", "he"])
-def test_at_least_99_of_100_sentences_go_out_without_what_is_personal(language: str) -> None:
+def test_at_least_99_of_100_sentences_are_sent_without_personal_data(language: str) -> None:
     corpus = samples(language, 500)
     missed = [
         (text, Placeholders().hide(text))
@@ -41,14 +41,14 @@ def test_at_least_99_of_100_sentences_go_out_without_what_is_personal(language: 
 
 
 @pytest.mark.parametrize("language", ["en", "he"])
-def test_what_went_out_comes_back(language: str) -> None:
+def test_hidden_values_are_restored(language: str) -> None:
     for text, _ in samples(language, 500):
         placeholders = Placeholders()
         assert clean(placeholders.restore(placeholders.hide(text))) == clean(text)
 
 
 @pytest.mark.parametrize("text", BENIGN)
-def test_what_is_not_personal_goes_out_as_it_is(text: str) -> None:
+def test_a_text_without_personal_data_is_unchanged(text: str) -> None:
     assert Placeholders().hide(text) == text
     assert Placeholders(DAVID).hide(text) == text
 
@@ -82,7 +82,7 @@ def test_what_is_not_personal_goes_out_as_it_is(text: str) -> None:
         ("my code is 4829", "my code is [[CODE_1]]"),
     ],
 )
-def test_the_patients_own_values_are_known_however_they_are_written(text: str, hidden: str) -> None:
+def test_the_patients_own_values_are_found_in_every_notation(text: str, hidden: str) -> None:
     assert Placeholders(DAVID).hide(text) == hidden
 
 
@@ -98,7 +98,7 @@ def test_one_value_has_one_placeholder_through_the_conversation() -> None:
     assert placeholders.hide_known({"contact": "dana@x.co.il"}) == {"contact": "[[EMAIL_1]]"}
 
 
-def test_a_name_told_in_a_conversation_is_known_by_its_parts() -> None:
+def test_a_name_given_in_the_conversation_is_found_by_its_parts() -> None:
     placeholders = Placeholders()
     placeholders.hide("my name is Zelda Kwiatkowska")
     hidden = placeholders.hide("is it ready for Zelda?")
@@ -106,7 +106,7 @@ def test_a_name_told_in_a_conversation_is_known_by_its_parts() -> None:
     assert placeholders.restore(hidden) == "is it ready for Zelda?"
 
 
-def test_tool_results_lose_what_is_the_patients_and_nothing_else() -> None:
+def test_only_the_patients_data_is_hidden_in_tool_results() -> None:
     result = {
         "patient": {"name": "דוד כהן", "id": "10000101", "mrn": 10000101, "email": "David@example.com", "born": "1980-02-03"},
         "stores": [{"name": "King David, Jerusalem", "phone": "+97225551234", "hours": "08:00-20:00", "km": 1.25, "id": 10000102}],
@@ -133,13 +133,13 @@ def test_tool_results_lose_what_is_the_patients_and_nothing_else() -> None:
         "\\[\\[EMAIL_1\\]\\]",
     ],
 )
-def test_a_models_ways_to_write_a_placeholder_are_understood(written: str) -> None:
+def test_variants_of_a_placeholder_are_recognised(written: str) -> None:
     placeholders = Placeholders(DAVID)
     assert placeholders.restore(f"write to {written}, please") == "write to david@example.com, please"
     assert placeholders.restore({"to": [written]}) == {"to": ["david@example.com"]}
 
 
-def test_the_patients_name_comes_back_in_the_language_of_the_sentence() -> None:
+def test_the_patients_name_is_restored_in_the_language_of_the_sentence() -> None:
     placeholders = Placeholders(DAVID)
     assert placeholders.restore("Hello [[PATIENT]]!") == "Hello David Cohen!"
     assert placeholders.restore("שלום [[patient]]!") == "שלום דוד כהן!"
@@ -161,14 +161,14 @@ def test_the_patients_name_comes_back_in_the_language_of_the_sentence() -> None:
         "[[PATIENT_2]]",
     ],
 )
-def test_an_answer_that_holds_a_placeholder_is_noticed(text: str) -> None:
+def test_an_answer_with_a_placeholder_is_recognised(text: str) -> None:
     assert Placeholders().unresolved(Placeholders().restore(text))
 
 
 @pytest.mark.parametrize(
     "text", ["Hello David", "[identity] [1]", "the patient's name", "ID 5", "code 3", "names: [a]", "[[x]]"]
 )
-def test_an_ordinary_answer_is_none(text: str) -> None:
+def test_an_answer_without_a_placeholder_is_not_recognised(text: str) -> None:
     assert not Placeholders().unresolved(text)
 
 
@@ -199,7 +199,7 @@ _HOSTILE = st.lists(_PIECES, max_size=25).map("".join)
 @example("[[[052-1234567]]]")
 @example("david@example.comלdavid@example.com_")
 @settings(max_examples=400, deadline=None)
-def test_only_what_was_hidden_comes_back(text: str) -> None:
+def test_only_hidden_values_are_restored(text: str) -> None:
     placeholders = Placeholders(DAVID)
     hidden = placeholders.hide(text)
     assert "1234567" not in hidden
@@ -215,7 +215,7 @@ def test_only_what_was_hidden_comes_back(text: str) -> None:
 
 @given(st.text(max_size=200))
 @settings(max_examples=300, deadline=None)
-def test_any_text_survives(text: str) -> None:
+def test_no_text_causes_an_error(text: str) -> None:
     placeholders = Placeholders(DAVID)
     placeholders.unresolved(placeholders.restore(placeholders.hide(text)))
     assert placeholders.hide_known({"a": [text, 1, None, True, 1.5]})["a"][1:] == [1, None, True, 1.5]
@@ -223,7 +223,7 @@ def test_any_text_survives(text: str) -> None:
 
 @given(st.text(st.characters(blacklist_categories=["Cc", "Cf", "Cs", "Mn", "Nd", "No"]), max_size=80))
 @settings(max_examples=300, deadline=None)
-def test_what_holds_no_number_and_no_bracket_comes_back(text: str) -> None:
+def test_a_text_without_numbers_and_brackets_is_restored_unchanged(text: str) -> None:
     placeholders = Placeholders()
     if "[" not in Shadow(text).text:
         assert clean(placeholders.restore(placeholders.hide(text))) == clean(text)
@@ -246,7 +246,7 @@ def test_the_longest_message_takes_milliseconds(text: str) -> None:
     assert time.process_time() - started < 0.1  # a few on a quiet machine; what this forbids is quadratic
 
 
-def test_no_character_that_shows_as_a_bracket_passes_unread() -> None:
+def test_every_character_that_looks_like_a_bracket_is_recognised() -> None:
     shown = [chr(code) for code in range(0x110000) if Shadow(chr(code)).text == "["]
     assert len(shown) > 1
     for bracket in shown:
@@ -259,12 +259,12 @@ def test_no_character_that_shows_as_a_bracket_passes_unread() -> None:
     "text",
     ["da\x00vid cohen", "DAVID\nCOHEN", "Da'vid Cohen", "(david cohen)", "ｄａｖｉｄ cohen", "לדוד כהן"],
 )
-def test_a_known_name_is_found_however_it_stands_in_a_result(text: str) -> None:
+def test_a_known_name_is_hidden_wherever_it_is_in_a_result(text: str) -> None:
     told = Placeholders(DAVID).hide_known({"note": text})
     assert "[[PATIENT]]" in told["note"]
 
 
-def test_what_is_learned_later_is_hidden_in_what_was_told_before() -> None:
+def test_a_value_that_is_learned_later_is_hidden_in_earlier_messages() -> None:
     hidden = Placeholders()
     assert hidden.hide_known("Dana Levi") == "Dana Levi"
     hidden.hide("My name is Dana Levi")

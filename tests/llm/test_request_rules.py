@@ -51,7 +51,7 @@ def problems(messages: Any = ASK, /, **more: Any) -> list[str]:
         {"stream": True, "stream_options": {"include_usage": True}, "temperature": 0.2, "store": False},
     ],
 )
-def test_what_openai_takes(request_body: dict[str, Any]) -> None:
+def test_a_valid_request_is_accepted(request_body: dict[str, Any]) -> None:
     assert problems(request_body.pop("messages", ASK), **request_body) == []
 
 
@@ -87,20 +87,20 @@ def test_what_openai_takes(request_body: dict[str, Any]) -> None:
         ({"response_format": {"type": "json_schema", "json_schema": {"name": "a"}}}, "not strict"),
     ],
 )  # fmt: skip
-def test_what_openai_refuses(request_body: dict[str, Any], problem: str) -> None:
+def test_an_invalid_request_is_refused(request_body: dict[str, Any], problem: str) -> None:
     found = problems(request_body.pop("messages", ASK), **request_body)
     assert any(problem in one for one in found), found
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", {"a": 1}, None])
-def test_arguments_are_an_object_in_a_text(arguments: Any) -> None:
+def test_arguments_must_be_a_text_with_a_json_object(arguments: Any) -> None:
     message = called("a")
     message["tool_calls"][0]["function"]["arguments"] = arguments
     assert any("arguments" in one for one in problems([*ASK, message, result("a")]))
 
 
 @pytest.mark.parametrize("body", [None, [], "text"])
-def test_a_body_that_is_no_object(body: Any) -> None:
+def test_a_body_that_is_no_object_is_refused(body: Any) -> None:
     assert request_problems(body, f"Bearer {KEY}") == ["the body is no JSON object"]
 
 
@@ -117,7 +117,7 @@ def test_a_body_that_is_no_object(body: Any) -> None:
         ({"parameters": {"type": "string"}}, "no plain object"),
     ],
 )
-def test_tools_are_strict(change: dict[str, Any], problem: str) -> None:
+def test_a_tool_must_be_strict(change: dict[str, Any], problem: str) -> None:
     assert tool_problems(TOOL) == []
     found = tool_problems({**TOOL, "function": {**TOOL["function"], **change}})
     assert any(problem in one for one in found), found
@@ -142,12 +142,12 @@ def test_tools_are_strict(change: dict[str, Any], problem: str) -> None:
         ({"anyOf": [{"type": "string", "maxLength": 5}, {"type": "null"}]}, "['maxLength'] not supported"),
     ],
 )  # fmt: skip
-def test_schemas_are_strict(part: dict[str, Any], problem: str) -> None:
+def test_a_schema_must_be_strict(part: dict[str, Any], problem: str) -> None:
     schema = {"type": "object", "properties": {"a": part}, "required": ["a"], "additionalProperties": False}
     assert any(problem in one for one in schema_problems(schema)), schema_problems(schema)
 
 
-def test_every_property_is_required() -> None:
+def test_every_property_must_be_required() -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
     assert schema_problems(schema) == ["$: required is not every property"]
     assert schema_problems({**schema, "required": ["a"]}) == []

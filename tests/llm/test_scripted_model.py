@@ -71,7 +71,9 @@ async def test_an_answer_comes_in_pieces(scripted_model: ScriptedModel, client: 
     assert len({chunk.id for chunk in chunks}) == 1 and chunks[0].model == MODEL
 
 
-async def test_usage_comes_last_when_it_is_wanted(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_usage_comes_last_when_it_is_requested(
+    scripted_model: ScriptedModel, client: AsyncOpenAI
+) -> None:
     scripted_model.script(says("Yes.", usage=(321, 7)))
     *chunks, last = await chunks_of(client, stream_options={"include_usage": True})
     assert last.choices == [] and all(chunk.usage is None for chunk in chunks)
@@ -97,7 +99,7 @@ async def test_tools_are_called_in_parallel(scripted_model: ScriptedModel, clien
     assert text_of(chunks) == "I look." and chunks[-1].choices[0].finish_reason == "tool_calls"
 
 
-async def test_the_sdk_gathers_a_stream_into_a_completion(
+async def test_the_sdk_joins_a_stream_to_a_completion(
     scripted_model: ScriptedModel, client: AsyncOpenAI
 ) -> None:
     scripted_model.script(
@@ -109,7 +111,9 @@ async def test_the_sdk_gathers_a_stream_into_a_completion(
     assert call.function.parsed_arguments == {"medication_query": "Aspirin", "store_query": None, "near": 3}
 
 
-async def test_an_answer_in_one_piece(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_an_answer_without_streaming_comes_in_one_piece(
+    scripted_model: ScriptedModel, client: AsyncOpenAI
+) -> None:
     scripted_model.script(
         says("Yes.", usage=(12, 3), finish="length"),
         calls(
@@ -179,7 +183,7 @@ async def test_connections_are_kept_alive(scripted_model: ScriptedModel) -> None
     assert len(opened) == 1
 
 
-async def test_the_models_are_listed(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_the_list_of_models_is_served(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
     assert [model.id async for model in client.models.list()] == [MODEL]
     assert scripted_model.requests == []
 
@@ -200,7 +204,7 @@ async def test_replies_may_be_computed_for_many_at_once(
     assert await asyncio.gather(*(one(n) for n in range(50))) == [f"Question {n}" for n in range(50)]
 
 
-def test_another_process_is_served_too(scripted_model: ScriptedModel) -> None:
+def test_another_process_is_served(scripted_model: ScriptedModel) -> None:
     scripted_model.script(says("Yes."))
     program = (
         "import openai; print(openai.OpenAI().chat.completions.create("
@@ -213,7 +217,9 @@ def test_another_process_is_served_too(scripted_model: ScriptedModel) -> None:
 
 
 # -- What goes wrong -----------------------------------------------------------------------------------------
-async def test_a_stall_before_the_first_piece(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_a_stall_before_the_first_piece_keeps_the_client_waiting(
+    scripted_model: ScriptedModel, client: AsyncOpenAI
+) -> None:
     scripted_model.script(stalls(30))
     stream = await ask(client, stream=True)
     with pytest.raises(TimeoutError):
@@ -222,7 +228,9 @@ async def test_a_stall_before_the_first_piece(scripted_model: ScriptedModel, cli
     scripted_model.wait_until_abandoned(scripted_model.last)
 
 
-async def test_a_stall_before_the_headers(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_a_stall_before_the_headers_keeps_the_client_waiting(
+    scripted_model: ScriptedModel, client: AsyncOpenAI
+) -> None:
     scripted_model.script(stalls(30, headers_first=False), stalls(30))
     for stream in (True, False):
         with pytest.raises(openai.APITimeoutError):
@@ -240,7 +248,9 @@ async def test_a_stall_in_mid_stream_ends(scripted_model: ScriptedModel, client:
 
 
 @pytest.mark.parametrize("after", [0, 1, 3])
-async def test_a_cut_stream(scripted_model: ScriptedModel, client: AsyncOpenAI, after: int) -> None:
+async def test_a_cut_stream_raises_a_connection_error(
+    scripted_model: ScriptedModel, client: AsyncOpenAI, after: int
+) -> None:
     scripted_model.script(cuts(after_chunks=after), cuts(after_chunks=after))
     chunks = []
     with pytest.raises(openai.APIConnectionError):
@@ -251,7 +261,7 @@ async def test_a_cut_stream(scripted_model: ScriptedModel, client: AsyncOpenAI, 
         await ask(client)
 
 
-async def test_calls_are_cut_too(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_a_stream_of_calls_can_be_cut(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
     scripted_model.script(cuts(after_chunks=2, of=calls(("check_stock", {"medication_query": "Aspirin"}))))
     arguments = ""
     with pytest.raises(openai.APIConnectionError):
@@ -270,7 +280,7 @@ async def test_calls_are_cut_too(scripted_model: ScriptedModel, client: AsyncOpe
         (503, openai.InternalServerError),
     ],
 )
-async def test_an_error(
+async def test_an_error_status_raises_the_sdks_error(
     scripted_model: ScriptedModel, client: AsyncOpenAI, status: int, error: type[openai.APIStatusError]
 ) -> None:
     scripted_model.script(fails(status, retry_after=2))
@@ -287,7 +297,7 @@ async def test_the_sdk_tries_again_after_an_error(scripted_model: ScriptedModel)
     assert len(scripted_model.requests) == 2
 
 
-async def test_an_answer_trickles(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_an_answer_can_come_word_by_word(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
     scripted_model.script(trickles("one two three four", 0.05))
     start = time.monotonic()
     assert text_of(await chunks_of(client)) == "one two three four"
@@ -302,7 +312,9 @@ REFUSED_WHOLE = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_malformed_stream(scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str) -> None:
+async def test_a_malformed_stream_reaches_the_client(
+    scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str
+) -> None:
     """Three kinds the SDK refuses; the others get through it, and are its caller's to notice."""
     scripted_model.script(malformed(kind))
     if kind in REFUSED_STREAMED:
@@ -318,7 +330,9 @@ async def test_a_malformed_stream(scripted_model: ScriptedModel, client: AsyncOp
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_malformed_completion(scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str) -> None:
+async def test_a_malformed_completion_reaches_the_client(
+    scripted_model: ScriptedModel, client: AsyncOpenAI, kind: str
+) -> None:
     scripted_model.script(malformed(kind))
     if kind in REFUSED_WHOLE:
         with pytest.raises(REFUSED_WHOLE[kind]):
@@ -333,7 +347,9 @@ async def test_a_malformed_completion(scripted_model: ScriptedModel, client: Asy
     assert not proper
 
 
-async def test_broken_arguments(scripted_model: ScriptedModel, client: AsyncOpenAI) -> None:
+async def test_broken_arguments_of_a_call_reach_the_client(
+    scripted_model: ScriptedModel, client: AsyncOpenAI
+) -> None:
     scripted_model.script(malformed("arguments", tool="interaction_check"))
     [call] = (await ask(client)).choices[0].message.tool_calls
     assert call.function.name == "interaction_check"
@@ -341,7 +357,7 @@ async def test_broken_arguments(scripted_model: ScriptedModel, client: AsyncOpen
         json.loads(call.function.arguments)
 
 
-def test_a_kind_that_there_is_not() -> None:
+def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="no such kind"):
         malformed("typo")
 
@@ -354,7 +370,7 @@ async def raw(own: ScriptedModel, body: Any, key: str = f"Bearer {KEY}") -> http
         )
 
 
-def test_replies_that_nobody_asked_for(own: ScriptedModel) -> None:
+def test_unused_replies_fail_the_test(own: ScriptedModel) -> None:
     own.verify()
     own.script(says("Yes."), forever(says("No.")))
     with pytest.raises(AssertionError, match="2 scripted replies were not asked for"):
@@ -365,7 +381,7 @@ def test_replies_that_nobody_asked_for(own: ScriptedModel) -> None:
     own.verify()
 
 
-async def test_requests_that_nobody_scripted(own: ScriptedModel) -> None:
+async def test_unexpected_requests_fail_the_test(own: ScriptedModel) -> None:
     own.script(says("Yes."))
     async with AsyncOpenAI(base_url=own.base_url, api_key=KEY) as client:
         await ask(client)
@@ -382,7 +398,7 @@ async def test_requests_that_nobody_scripted(own: ScriptedModel) -> None:
             own.verify()
 
 
-async def test_what_lasts_forever_was_asked_for_once(own: ScriptedModel) -> None:
+async def test_a_repeated_reply_that_was_used_once_passes(own: ScriptedModel) -> None:
     own.script(forever(says("Yes.")))
     async with AsyncOpenAI(base_url=own.base_url, api_key=KEY) as client:
         for _ in range(3):
@@ -390,7 +406,7 @@ async def test_what_lasts_forever_was_asked_for_once(own: ScriptedModel) -> None
     own.verify()
 
 
-async def test_a_reply_that_cannot_be_computed(own: ScriptedModel) -> None:
+async def test_a_reply_that_cannot_be_computed_fails_the_test(own: ScriptedModel) -> None:
     own.script(by(lambda request: says(request["nothing"])))
     with pytest.raises(httpx2.RemoteProtocolError):
         await raw(own, {"model": MODEL, "messages": ASK})
@@ -398,7 +414,7 @@ async def test_a_reply_that_cannot_be_computed(own: ScriptedModel) -> None:
         own.verify()
 
 
-async def test_a_request_that_openai_would_refuse(own: ScriptedModel) -> None:
+async def test_a_request_that_openai_would_refuse_fails_the_test(own: ScriptedModel) -> None:
     own.script(says("Yes."))
     refused = await raw(own, {"model": MODEL, "messages": []})
     assert refused.status_code == 400 and "messages" in refused.json()["error"]["message"]
@@ -410,12 +426,12 @@ async def test_a_request_that_openai_would_refuse(own: ScriptedModel) -> None:
         own.verify()
 
 
-def test_waiting_has_an_end(own: ScriptedModel) -> None:
+def test_waiting_for_requests_ends_after_a_time(own: ScriptedModel) -> None:
     with pytest.raises(AssertionError, match=r"0 requests in 0\.01 s, not 1"):
         own.wait_for(1, 0.01)
 
 
-async def test_the_end_does_not_wait_for_those_who_stall() -> None:
+async def test_closing_does_not_wait_for_stalled_replies() -> None:
     start = time.monotonic()
     with ScriptedModel() as model:
         model.script(stalls(60))
@@ -460,7 +476,7 @@ def test_nothing(scripted_model):
 """
 
 
-def test_the_fixtures_fail_such_tests(tmp_path: Path) -> None:
+def test_the_fixtures_fail_tests_with_unused_or_unexpected_requests(tmp_path: Path) -> None:
     """In a run of its own: what each test does passes by itself, and its end fails."""
     (tmp_path / "test_left_over.py").write_text(LEFT_OVER)
     tests = Path(__file__).parent.parent

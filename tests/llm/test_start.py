@@ -11,7 +11,7 @@ def _printed_by(program: str) -> list[str]:
     return done.stdout.split()
 
 
-def test_the_models_library_is_loaded_when_the_site_starts() -> None:
+def test_the_openai_library_is_loaded_when_the_site_starts() -> None:
     assert _printed_by("import sys, pharmacy_site.asgi; print('openai' in sys.modules)") == ["True"]
 
 

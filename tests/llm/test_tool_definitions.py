@@ -18,7 +18,7 @@ NAMES = [tool.name for tool in TOOLS]
 
 
 @pytest.mark.parametrize("definition", function_definitions(), ids=NAMES)
-def test_strict_calling_takes_the_definition(definition: dict[str, Any]) -> None:
+def test_strict_calling_accepts_the_definition(definition: dict[str, Any]) -> None:
     assert tool_problems(definition) == []
 
 
@@ -30,7 +30,7 @@ def test_the_models_own_schema_would_be_refused(tool: Tool) -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=NAMES)
-def test_null_is_taken_where_it_is_offered(tool: Tool) -> None:
+def test_null_is_accepted_where_it_is_offered(tool: Tool) -> None:
     """A strict model sends every argument, and null for those it does not need."""
     examples = {"string": "x", "integer": 1, "boolean": True, "array": []}
     sent = {}
@@ -40,7 +40,9 @@ def test_null_is_taken_where_it_is_offered(tool: Tool) -> None:
     assert set(tool.arguments.model_validate(sent).model_dump()) == set(sent)
 
 
-def test_a_model_is_given_the_published_list(scripted_model: ScriptedModel, client: Client, db: None) -> None:
+def test_the_functions_are_those_of_the_published_list(
+    scripted_model: ScriptedModel, client: Client, db: None
+) -> None:
     key = key_issue(name="tests", scopes=["tools"])
     tools = client.get("/api/v1/tools/", headers={"authorization": f"Bearer {key}"}).json()["tools"]
     scripted_model.script(says("Yes."))

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from llm.talking import Talk
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from scripted_model import MODEL, ScriptedModel, calls, fails, says
+from talking import Talk
 
 from agent.inference import tracing
 

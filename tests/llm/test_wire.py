@@ -1,16 +1,18 @@
 """The wire to a model, without a conversation: connections, lines and clocks, against servers that send what they like."""
 
 import asyncio
+import gc
 import json
+import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
 import pytest
 from scripted_model import KEY, MODEL
 
-from agent.inference.base import ModelUnavailable, Usage
+from agent.inference.base import ModelUnavailable, Usage, Withheld
 from agent.inference.openai import ChatCompletions, Completion, client_open
 from pharmacy_site.lib.breaker import Breaker
 
@@ -34,7 +36,7 @@ ANSWER_TO_ANOTHER = HEAD + b"%x\r\n%b\r\n" % (len(OTHER), OTHER) + LAST
 
 
 class Server:
-    """Answers each request as told; counts who connected and who is gone, and the tokens that its client counted."""
+    """Answers each request as scripted; counts who connected and who is gone, and the tokens that its client counted."""
 
     def __init__(
         self,
@@ -116,7 +118,7 @@ async def test_one_connection_serves_answer_after_answer() -> None:
 
 
 @pytest.mark.parametrize("unasked", [ANSWER_TO_ANOTHER, FAREWELL])
-async def test_what_comes_between_answers_answers_nobody(unasked: bytes) -> None:
+async def test_unrequested_data_between_answers_is_discarded(unasked: bytes) -> None:
     async with asking(sends(ANSWER), unasked=unasked) as (server, ask):
         assert (await ask(nothing)).text == "Yes indeed."
         await asyncio.sleep(0.2)
@@ -124,7 +126,7 @@ async def test_what_comes_between_answers_answers_nobody(unasked: bytes) -> None
         assert server.connected == 2
 
 
-async def test_a_whole_answer_does_not_wait_for_a_server_that_does_not_end_it() -> None:
+async def test_a_complete_answer_does_not_wait_for_the_end_of_the_response() -> None:
     async with asking(sends(ANSWER, *[b": still here\n\n"] * 50, pause=0.05)) as (server, ask):
         started = time.monotonic()
         assert (await ask(nothing)).text == "Yes indeed."
@@ -133,7 +135,7 @@ async def test_a_whole_answer_does_not_wait_for_a_server_that_does_not_end_it() 
         assert server.connected == 2
 
 
-async def test_a_whole_answer_counts_though_its_connection_breaks() -> None:
+async def test_a_complete_answer_counts_although_its_connection_breaks() -> None:
     async def reply(send: Send) -> None:
         await send(ANSWER)
         raise ConnectionError
@@ -155,7 +157,7 @@ async def test_lines_may_come_in_any_pieces(end: bytes) -> None:
 
 
 @pytest.mark.parametrize("told", [(-1, 5), (10**12, 5), (5, 10**12)])
-async def test_a_count_of_tokens_that_cannot_be_is_estimated(told: tuple[int, int]) -> None:
+async def test_an_impossible_token_count_is_replaced_by_an_estimate(told: tuple[int, int]) -> None:
     report = {"choices": [], "usage": dict(zip(("prompt_tokens", "completion_tokens"), told, strict=True))}
     async with asking(sends(b"data: " + json.dumps(report).encode() + b"\n\n" + ANSWER)) as (server, ask):
         assert (await ask(nothing)).text == "Yes indeed."
@@ -165,7 +167,7 @@ async def test_a_count_of_tokens_that_cannot_be_is_estimated(told: tuple[int, in
         )
 
 
-async def test_a_line_without_end_is_not_kept() -> None:
+async def test_a_line_without_end_is_refused() -> None:
     async def reply(send: Send) -> None:
         while True:
             await send(b"x" * 50_000)
@@ -176,7 +178,7 @@ async def test_a_line_without_end_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize("line", [b": still here\n\n", b"\n", b"x", b'data: {"choices": []}\n\n'])
-async def test_what_says_nothing_is_silence(line: bytes) -> None:
+async def test_lines_without_content_count_as_silence(line: bytes) -> None:
     async with asking(sends(*[line] * 1_000, pause=0.02), first_token=0.3) as (_, ask):
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match="timeout"):
@@ -198,7 +200,7 @@ async def test_silence_is_counted_from_the_last_piece() -> None:
         assert 0.85 < time.monotonic() - started < 2
 
 
-async def test_the_time_that_we_take_is_no_silence() -> None:
+async def test_our_own_processing_time_is_not_silence() -> None:
     async def slow(piece: str) -> None:
         await asyncio.sleep(0.5)
 
@@ -210,7 +212,7 @@ async def test_the_time_that_we_take_is_no_silence() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError, ValueError, TypeError])
-async def test_an_error_of_ours_is_ours(error: type[Exception]) -> None:
+async def test_an_error_of_the_caller_is_not_reported_as_the_models(error: type[Exception]) -> None:
     async def broken(piece: str) -> None:
         raise error("ours")
 
@@ -219,7 +221,7 @@ async def test_an_error_of_ours_is_ours(error: type[Exception]) -> None:
             await ask(broken)
 
 
-async def test_who_stops_listening_hangs_up() -> None:
+async def test_a_cancelled_request_closes_its_connection() -> None:
     heard = asyncio.Event()
 
     async def hear(piece: str) -> None:
@@ -234,3 +236,55 @@ async def test_who_stops_listening_hangs_up() -> None:
         async with asyncio.timeout(2):
             while not server.gone:
                 await asyncio.sleep(0.02)
+
+
+@contextmanager
+def collected_generators() -> Iterator[list[str]]:
+    """The names of asynchronous generators that are open when the garbage collector finds them."""
+    first, close = sys.get_asyncgen_hooks()
+    assert close
+    names: list[str] = []
+
+    def found(generator: AsyncGenerator[Any, Any]) -> None:
+        # The SDK leaves its own generators and those of `httpx2.Response` open after every answer; they read no connection.
+        if "/openai/" not in generator.ag_code.co_filename and "Response." not in generator.__qualname__:
+            names.append(generator.__qualname__)
+        close(generator)
+
+    sys.set_asyncgen_hooks(first, found)
+    try:
+        yield names
+        gc.collect()
+    finally:
+        sys.set_asyncgen_hooks(first, close)
+
+
+@pytest.mark.parametrize("ending", ["whole", "withheld", "cancelled", "cut off by us"])
+async def test_no_generator_that_reads_a_connection_is_left_to_the_garbage_collector(ending: str) -> None:
+    heard = asyncio.Event()
+
+    async def hear(piece: str) -> None:
+        heard.set()
+        if ending == "withheld":
+            raise Withheld("advice")
+        if ending == "cancelled":
+            await asyncio.sleep(5)
+
+    on_and_on = [event("on and on ")] * 5
+    pieces = {"whole": [ANSWER], "cut off by us": [*on_and_on, b"x" * 11_000_000]}.get(ending, on_and_on)
+    with collected_generators() as names:
+        async with asking(sends(*pieces, pause=0.02)) as (_, ask):
+            answer: asyncio.Future[Completion] = asyncio.ensure_future(ask(hear))
+            await heard.wait()
+            if ending == "cancelled":
+                answer.cancel()
+            [outcome] = await asyncio.gather(answer, return_exceptions=True)
+            expected = {
+                "whole": Completion,
+                "withheld": Withheld,
+                "cancelled": asyncio.CancelledError,
+                "cut off by us": ModelUnavailable,
+            }
+            assert type(outcome) is expected[ending]
+            del answer, outcome
+    assert names == []

@@ -4,8 +4,8 @@ import re
 import unicodedata
 
 import pytest
-from llm.talking import once, told
 from scripted_model import ScriptedModel, calls, forever, says
+from talking import once, sent_to
 
 from agent.llm import prompt
 from agent.models import Run
@@ -101,24 +101,24 @@ def _leaks(model: ScriptedModel, sentence: str, language: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("bad", "language"), [(BAD_EN, "en"), (BAD_HE, "he")], ids=["en", "he"])
-def test_a_bad_sentence_is_corrected_once_then_the_offline_model_answers(
+def test_a_forbidden_sentence_is_corrected_once_then_the_offline_model_answers(
     tireless: ScriptedModel, bad: dict[str, list[str]], language: str
 ) -> None:
     sentences = [sentence for group in bad.values() for sentence in group]
     assert [wrong for sentence in sentences for wrong in _leaks(tireless, sentence, language)] == []
 
 
-def test_a_bad_sentence_in_other_words_is_not_shown_either(tireless: ScriptedModel) -> None:
+def test_a_reworded_forbidden_sentence_is_not_shown(tireless: ScriptedModel) -> None:
     assert [wrong for sentence in UNLISTED for wrong in _leaks(tireless, sentence, "en")] == []
 
 
 @pytest.mark.xfail(strict=True, reason="the rules know words and digits, not what a sentence claims")
 @pytest.mark.parametrize("hole", OPEN)
-def test_holes_that_are_open(tireless: ScriptedModel, hole: str) -> None:
+def test_known_gaps_of_the_rules(tireless: ScriptedModel, hole: str) -> None:
     assert _leaks(tireless, OPEN[hole], "en") == []
 
 
-def test_an_answer_in_the_other_language_is_not_kept(tireless: ScriptedModel) -> None:
+def test_an_answer_in_the_other_language_is_not_shown(tireless: ScriptedModel) -> None:
     for language, other in (("en", "he"), ("he", "en")):
         said = forever(says(GOOD[other] * 2))
         talk = once(tireless, ASKS[language], STORE, said, language=language)
@@ -132,11 +132,11 @@ def test_a_corrected_answer_is_shown_and_the_correction_names_the_rule(tireless:
     assert talk.payload["text"].startswith(good) and not talk.run.fallback
     correction = tireless.last.messages[-1]
     assert correction["role"] == "system" and "advice" in correction["content"]
-    assert "should take" not in told(tireless)  # not repeated to it, so that it does not go on from there
+    assert "should take" not in sent_to(tireless)  # not repeated to it, so that it does not go on from there
     assert not any("should take" in seen for seen in talk.shown)
 
 
-def test_nothing_invisible_or_unwritable_is_shown(tireless: ScriptedModel) -> None:
+def test_invisible_and_invalid_characters_are_not_shown(tireless: ScriptedModel) -> None:
     """Direction marks turn a dose around on screen; NUL and halves of pairs break the database."""
     for sign in "\u202e\u202d\u2066\u200b\u200f\ufeff\u00ad\x00\x1b\x7f\ud83d\udc00\U000e0041":
         talk = once(tireless, ASKS["en"], STORE, says(f"A branch{sign} is near.", chunks=30))
@@ -158,7 +158,7 @@ def test_text_before_calls_and_text_of_a_broken_answer_are_checked_and_taken_bac
     )
 
 
-def test_an_answer_without_end_is_no_answer(tireless: ScriptedModel) -> None:
+def test_an_endless_answer_is_replaced(tireless: ScriptedModel) -> None:
     for text in ("x" * 21_000, "An answer. " * 2_000, "א" * 21_000):
         talk = once(tireless, ASKS["en"], STORE, forever(says(text, chunks=60)))
         assert talk.run.model == "offline" and talk.run.fallback in ("too_long", "withheld")
@@ -174,7 +174,7 @@ INJECTED = [
 ]
 
 
-def test_text_of_a_customer_has_no_authority(tireless: ScriptedModel) -> None:
+def test_a_customers_text_does_not_change_the_rules(tireless: ScriptedModel) -> None:
     """A model that obeys it recites its rules: nobody reads them."""
     for text in INJECTED:
         line = prompt.rules().splitlines()[0]
@@ -183,7 +183,7 @@ def test_text_of_a_customer_has_no_authority(tireless: ScriptedModel) -> None:
         assert not {"prescription_management", "prescription_verify"} & set(talk.tools)
 
 
-def test_no_line_of_the_rules_can_be_recited(tireless: ScriptedModel) -> None:
+def test_no_line_of_the_rules_is_shown(tireless: ScriptedModel) -> None:
     lines = [line.strip("- ") for line in prompt.rules().splitlines() if len(line) > 60]
     leaks = [_leaks(tireless, line, "en") for line in lines]
     assert [wrong for leak in leaks for wrong in leak if wrong.startswith("shown")] == []

@@ -67,7 +67,7 @@ def rachel(db: None) -> Patient:
 
 @pytest.fixture
 def prescribe(db: None) -> Callable[..., Prescription]:
-    """Put a prescription on file; ten days from running out unless told otherwise."""
+    """Put a prescription on file; by default it expires in ten days."""
 
     def put(
         patient: Patient, medication: Medication, status: str = "active", refills: int = 2, days: int = 10

@@ -56,7 +56,7 @@ def wrong(code: str) -> str:
 
 @pytest.fixture
 def clock() -> Iterator[Callable[[timedelta], None]]:
-    """Time that stands still until it is told to move."""
+    """Time that does not pass until the test moves it."""
     with freeze_time("2026-11-21 09:00:00") as frozen:
 
         def move(by: timedelta) -> None:

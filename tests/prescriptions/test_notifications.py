@@ -1,4 +1,4 @@
-"""Messages: a row first, sent after the commit, away from the request, tried again; no code is kept."""
+"""Messages: a row first, sent after the commit, away from the request, tried again; codes are removed afterwards."""
 
 import logging
 import smtplib

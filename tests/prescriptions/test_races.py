@@ -44,7 +44,7 @@ def at_once(work: Callable[[int], object]) -> list[object]:
 @pytest.fixture(autouse=True)
 def _kept(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     """Notifications stay where they are, so that the test can read their codes."""
-    monkeypatch.setattr("prescriptions.notifications._deliver_soon", lambda: None)
+    monkeypatch.setattr("prescriptions.notifications.notifications_drain", lambda: 0)
 
 
 def start(conversation_id: UUID, address: str = "10.0.0.1") -> None:

@@ -24,12 +24,12 @@ CommandLineInterface.entrypoint()
 """
 
 
-def test_the_chats_work_begins_before_the_first_customer(tmp_path: Path) -> None:
+def test_the_runner_starts_before_the_first_connection(tmp_path: Path) -> None:
     env = os.environ | {"DATABASE_URL": f"sqlite:///{tmp_path}/empty.sqlite3", "DEBUG": "1"}
     command = [sys.executable, "-c", PROGRAM]
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1:] == ["begun"]
 
 
-def test_runserver_is_daphnes() -> None:
+def test_runserver_is_the_command_of_daphne() -> None:
     assert isinstance(load_command_class(get_commands()["runserver"], "runserver"), Command)

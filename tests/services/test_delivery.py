@@ -105,7 +105,7 @@ def test_a_killed_process_loses_no_accepted_message(site: Any) -> None:
     assert sum(event.get("role") == "user" for event in events) == rounds
 
 
-def test_a_restarted_process_takes_up_what_it_was_answering(site: Any) -> None:
+def test_a_restarted_process_continues_its_interrupted_runs(site: Any) -> None:
     async def begun(running: Any) -> str:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.send(message())
@@ -131,7 +131,7 @@ def test_a_restarted_process_takes_up_what_it_was_answering(site: Any) -> None:
     assert len(site.sql("SELECT id FROM agent_toolcall")) == 2  # of the attempt that counts
 
 
-def test_another_process_takes_up_the_run_of_a_killed_one(site: Any) -> None:
+def test_another_process_continues_the_run_of_a_killed_one(site: Any) -> None:
     needs_several_processes()
 
     async def run(first: Any, second: Any) -> None:
@@ -152,7 +152,7 @@ def test_another_process_takes_up_the_run_of_a_killed_one(site: Any) -> None:
         asyncio.run(run(first, second))
 
 
-def test_a_run_that_ends_its_processes_is_given_up_visibly(site: Any) -> None:
+def test_a_run_that_crashes_its_processes_fails_visibly(site: Any) -> None:
     with site() as running:
 
         async def accepted() -> str:
@@ -181,7 +181,7 @@ def test_a_run_that_ends_its_processes_is_given_up_visibly(site: Any) -> None:
 
 
 @pytest.mark.parametrize("server", ["uvicorn", "daphne"])
-def test_a_process_that_is_asked_to_end_finishes_what_it_says(site: Any, server: str) -> None:
+def test_a_terminated_process_finishes_its_answers(site: Any, server: str) -> None:
     async def run(running: Any) -> tuple[str, int]:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.send(message())
@@ -200,7 +200,7 @@ def test_a_process_that_is_asked_to_end_finishes_what_it_says(site: Any, server:
 
 
 # -- Coming back in the middle of an answer --------------------------------------------------------------------
-def test_who_comes_back_in_the_middle_gets_one_delta_and_then_the_rest(site: Any) -> None:
+def test_a_client_that_reconnects_during_an_answer_gets_one_delta_and_then_the_rest(site: Any) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.send(message())
@@ -228,7 +228,7 @@ def test_who_comes_back_in_the_middle_gets_one_delta_and_then_the_rest(site: Any
         asyncio.run(run(running))
 
 
-def test_a_cancelled_run_says_nothing_more_and_the_next_one_is_answered(site: Any) -> None:
+def test_a_cancelled_run_sends_nothing_more_and_the_next_one_is_answered(site: Any) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.send({"type": "run.cancel"})  # nothing to cancel: nothing happens
@@ -240,7 +240,7 @@ def test_a_cancelled_run_says_nothing_more_and_the_next_one_is_answered(site: An
                 cancelled = await chat.receive("run.cancelled", "message.completed")
                 while cancelled.get("role") == "user":
                     cancelled = await chat.receive("run.cancelled", "message.completed")
-            if cancelled["type"] == "run.cancelled":  # else it was too late, and the answer stands
+            if cancelled["type"] == "run.cancelled":  # else it was too late, and the answer is valid
                 assert cancelled["run_id"] == run_id
             await chat.ask(message("Do you have Omeprazole?"))
         async with back(running, chat.secret) as (_, hello):
@@ -255,7 +255,7 @@ def test_a_cancelled_run_says_nothing_more_and_the_next_one_is_answered(site: An
 
 
 # -- The bell is lost (B7) --------------------------------------------------------------------------------------
-def test_with_redis_cut_flushed_and_mended_two_processes_still_show_one_conversation(site: Any) -> None:
+def test_two_processes_show_one_conversation_while_redis_is_lost_flushed_and_restored(site: Any) -> None:
     needs_several_processes()
     line = Line(6379)
     url = line.url.replace("http://", "redis://") + urlsplit(REDIS).path
@@ -311,7 +311,7 @@ def test_with_redis_cut_flushed_and_mended_two_processes_still_show_one_conversa
 
 
 # -- Too many, too slow (D2, D5) --------------------------------------------------------------------------------
-def test_more_sockets_than_an_address_may_open_are_refused_and_others_chat_on(site: Any) -> None:
+def test_sockets_beyond_the_limit_of_an_address_are_refused_and_others_keep_working(site: Any) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             half_open = [
@@ -329,7 +329,7 @@ def test_more_sockets_than_an_address_may_open_are_refused_and_others_chat_on(si
                 await one.close()
             async with Chat(running.ws_url, running.url, "en") as again:
                 assert (await again.ask(message())).texts
-            for one in half_open:  # hung up on, since they asked for nothing
+            for one in half_open:  # closed by the server, since they sent no request
                 one.settimeout(15)
                 assert one.recv(1) == b""
                 one.close()
@@ -338,7 +338,7 @@ def test_more_sockets_than_an_address_may_open_are_refused_and_others_chat_on(si
         asyncio.run(run(running))
 
 
-def test_a_reader_that_does_not_read_is_sent_away_and_harms_nobody(site: Any) -> None:
+def test_a_client_that_does_not_read_is_disconnected_without_affecting_others(site: Any) -> None:
     def flood(running: Any) -> bool:
         """Asks for errors and reads none of them; True when the server has hung up."""
         port = int(running.url.rsplit(":", 1)[1])

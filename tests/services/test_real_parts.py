@@ -88,7 +88,7 @@ def test_a_celery_worker_mails_the_code(site: Any, broker: str) -> None:
         worker.wait(20)
 
 
-def test_with_the_broker_down_the_chat_goes_on_and_the_code_is_sent_all_the_same(site: Any) -> None:
+def test_without_the_broker_the_chat_works_and_the_code_is_sent(site: Any) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.ask(message("What prescriptions do I have?"))
@@ -101,7 +101,7 @@ def test_with_the_broker_down_the_chat_goes_on_and_the_code_is_sent_all_the_same
         asyncio.run(run(running))
 
 
-def test_with_redis_down_the_chat_answers_from_the_database(site: Any) -> None:
+def test_without_redis_the_chat_answers_from_the_database(site: Any) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.send(message("Do you have Cetirizine?"))
@@ -145,7 +145,7 @@ def test_two_web_processes_show_one_conversation(site: Any) -> None:
         asyncio.run(run(first, second))
 
 
-def test_a_busy_database_is_said_and_the_message_can_be_sent_again(site: Any, tmp_path: Path) -> None:
+def test_a_busy_database_is_reported_and_the_message_can_be_sent_again(site: Any, tmp_path: Path) -> None:
     url = site.env["DATABASE_URL"]
 
     @contextmanager
@@ -181,7 +181,7 @@ def test_a_busy_database_is_said_and_the_message_can_be_sent_again(site: Any, tm
         asyncio.run(run(running))
 
 
-def test_no_log_line_holds_what_was_said_or_who_it_was(site: Any, tmp_path: Path) -> None:
+def test_log_lines_contain_no_messages_and_no_personal_data(site: Any, tmp_path: Path) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.ask(message("What prescriptions do I have? I was born 1965-03-15, canary-phrase"))

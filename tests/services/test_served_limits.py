@@ -17,7 +17,7 @@ from evaluation.chat import Chat
 pytestmark = pytest.mark.django_db(databases=[])
 
 
-def test_sockets_that_come_at_once_are_counted_too(site: Any) -> None:
+def test_simultaneous_sockets_are_counted_against_the_limit(site: Any) -> None:
     async def run(running: Any) -> tuple[int, set[int]]:
         came = await asyncio.gather(
             *(connect(running.ws_url, origin=running.url) for _ in range(60)), return_exceptions=True
@@ -31,7 +31,7 @@ def test_sockets_that_come_at_once_are_counted_too(site: Any) -> None:
         assert asyncio.run(run(running)) == (5, {403})
 
 
-def test_who_sends_one_byte_is_hung_up_on(site: Any) -> None:
+def test_a_client_that_sends_one_byte_is_disconnected(site: Any) -> None:
     with site() as running:
         one = socket.create_connection(("127.0.0.1", int(running.url.rsplit(":", 1)[1])))
         one.sendall(b"G")
@@ -43,7 +43,7 @@ def test_who_sends_one_byte_is_hung_up_on(site: Any) -> None:
 
 
 @pytest.mark.parametrize("server", ["uvicorn", "daphne"])
-def test_what_is_being_said_at_the_end_is_heard_to_its_end(site: Any, server: str) -> None:
+def test_an_answer_that_is_streamed_at_shutdown_is_sent_to_its_end(site: Any, server: str) -> None:
     """D7: finish turns, then close 1012."""
 
     async def run(running: Any) -> tuple[list[str], int | None]:
@@ -71,7 +71,7 @@ def test_what_is_being_said_at_the_end_is_heard_to_its_end(site: Any, server: st
     assert code == 1012 or server == "daphne"  # daphne drops its sockets when it ends
 
 
-def test_a_redis_that_hangs_keeps_nobody_out(site: Any) -> None:
+def test_clients_are_admitted_although_redis_does_not_answer(site: Any) -> None:
     """Not refused, not cut: it takes connections and never answers (a stopped process, a full disk)."""
     listener = socket.create_server(("127.0.0.1", 0))
     kept: list[socket.socket] = []
@@ -104,7 +104,7 @@ def test_a_redis_that_hangs_keeps_nobody_out(site: Any) -> None:
     assert came_in == 40
 
 
-def test_a_lone_surrogate_gets_its_error(site: Any) -> None:
+def test_a_lone_surrogate_gets_an_error(site: Any) -> None:
     async def run(running: Any) -> None:
         async with Chat(running.ws_url, running.url, "en") as chat:
             await chat.socket.send('{"v":1,"type":"message.send","client_msg_id":"\\ud800","text":"hi"}')

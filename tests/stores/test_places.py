@@ -39,7 +39,7 @@ def short(place: Place | None) -> object:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
-        # Jaffa is store 104, whatever stands around it ...
+        # Jaffa is store 104, whatever the words around it ...
         ("יפו", 104),
         ("ביפו", 104),
         ("מיפו", 104),

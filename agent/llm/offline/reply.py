@@ -66,7 +66,9 @@ def _may_be_urgent(understood: Understood, turn: Turn) -> bool:
     )
     if answered and not turn.refused:
         return False
-    if emergency.hints(turn.text) or any(clause.has("unwell") for clause in understood.message.clauses):
+    if emergency.sounds_urgent(turn.text) or any(
+        clause.has("unwell") for clause in understood.message.clauses
+    ):
         return True
     # A complaint ("I feel awful"), as against a question for advice ("what is good for a cold?").
     return (

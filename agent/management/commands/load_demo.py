@@ -46,7 +46,7 @@ class Command(BaseCommand):
         self._print_logins(loaded.logins)
 
     def _print_logins(self, logins: list[prescriptions.demo.Login]) -> None:
-        """Print each account; its password only when it was made just now, since only its hash is kept."""
+        """Print each account, and the password of those that were created now: afterwards only its hash is known."""
         if not logins:
             return
         self.stdout.write("Staff logins:")

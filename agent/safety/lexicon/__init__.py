@@ -3,7 +3,9 @@
 A concept is a list of phrases. In a phrase a word matches itself (with Hebrew or Arabic prefix letters, and one
 typo where the lexicon allows it), `word*` for every word that starts so, `=word` for exactly that word, `a_b` for two words
 in a row, `<name>` for another concept, `a|b` for either, `..` for up to three other words and `...` for up to seven.
-`#` is any number.
+`#` is any number, `#6+` a count of at least six, in digits or words, and `#4000+mg` an amount in milligrams; see `counts.py`.
+
+`<it>` stands for a span that the caller gives: see `Sentence.explains`.
 """
 
 import re
@@ -14,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
+from agent.safety.lexicon.counts import counts
 from pharmacy_site.lib.text import deletions, fold, hebrew_stems, one_typo
 from pharmacy_site.lib.vocabulary import SENTENCE_MARK
 from pharmacy_site.lib.yaml_files import yaml_read
@@ -25,6 +28,9 @@ _GAPS: Final = {"..": 3, "...": 7}
 _ARABIC_PREFIX: Final = re.compile(r"^(?:و|ف)?(?:ب|ل|ك)?(?:ال|ل)?(?=\w{3})")
 _ARABIC: Final = re.compile(r"[\u0621-\u064a]")
 _SHORTEST_PREFIX: Final = 2
+IT: Final = "it"
+"""The concept whose only span is the one that `Sentence.explains` is asked about."""
+_AT_LEAST: Final = re.compile(r"#(\d+)\+(?:mg)?")
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,7 @@ class _Concept:
 
 def _word(text: str) -> str:
     """Return a lexicon word in the folded form of messages, with its marks."""
-    if text == "#":
+    if text == "#" or _AT_LEAST.fullmatch(text):
         return text
     folded = fold(text)
     if not folded or " " in folded:
@@ -126,12 +132,19 @@ class Sentence:
     asks: bool
     _concepts: Mapping[str, _Concept]
     _places: Mapping[str, set[int]]
+    _numbers: Sequence[int] = ()
+    """The number of each word's sentence, for a text of several; else ()."""
     _known: dict[str, frozenset[Span]] = field(default_factory=dict)
     _present: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
         # As a set: an intersection then iterates over the smaller of two sets.
         self._present = frozenset(self._places)
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The lexicon's words that the words of this sentence match."""
+        return self._present
 
     def spans(self, concept: str) -> frozenset[Span]:
         """Return where the concept occurs. Raises KeyError for an unknown concept, so that a misspelt name is noticed."""
@@ -156,8 +169,32 @@ class Sentence:
             if not current:
                 break
             nexts = self._element_spans(element)
-            current = {(a, d) for a, b in current for c, d in nexts if b <= c <= b + element.gap}
+            current = {
+                (a, d)
+                for a, b in current
+                for c, d in nexts
+                if b <= c <= b + element.gap - self._ends(b - 1, c)
+            }
         return current
+
+    def _ends(self, first: int, last: int) -> int:
+        """Return how many sentences end between two words."""
+        return self._numbers[last] - self._numbers[first] if self._numbers else 0
+
+    def explains(self, concept: str, hit: Span) -> bool:
+        """Return whether a phrase of the concept covers this hit, in the place of `<it>`, within one sentence."""
+        one = self._concepts[concept]
+        self._known[IT] = frozenset({hit})
+        try:
+            return any(
+                not self._crosses(span, hit) for phrase in one.phrases for span in self._phrase_spans(phrase)
+            )
+        finally:
+            del self._known[IT]
+
+    def _crosses(self, span: Span, hit: Span) -> bool:
+        """Return whether a sentence ends inside the span but outside the hit."""
+        return self._ends(span[0], span[1] - 1) > self._ends(hit[0], hit[1] - 1)
 
     def _element_spans(self, element: _Element) -> set[Span]:
         present = self._present & element.words
@@ -182,7 +219,7 @@ class Lexicon:
         }
         elements = [element for phrases in self._phrases.values() for element in _elements(phrases)]
         for name in {name for element in elements for name in element.concepts}:
-            if name not in self._phrases:
+            if name not in self._phrases and name != IT:
                 raise ValueError(f"the lexicon has no concept {name!r}")
         self._concepts = self._concepts_indexed()
         words = {word for element in elements for word in element.words}
@@ -194,6 +231,9 @@ class Lexicon:
                 if len(word) <= _SHORTEST_PREFIX:
                     raise ValueError(f"too short a beginning: {word!r}")
                 self._starts[word[:_SHORTEST_PREFIX]].append(word[:-1])
+        self._at_least = sorted(
+            (int(match[1]), word) for word in words if (match := _AT_LEAST.fullmatch(word))
+        )
         self._typo_from = typo_from
         self._near: dict[str, list[str]] = defaultdict(list)
         if typo_from:
@@ -202,7 +242,7 @@ class Lexicon:
                     for key in (word, *deletions(word)):
                         self._near[key].append(word)
         own = self._whole | self._exact
-        self._keys_of_own = {word: tuple(self._keys(word)) for word in own if word != "#"}
+        self._keys_of_own = {word: tuple(self._keys(word)) for word in own if word[0] != "#"}
 
     def _concepts_indexed(self) -> dict[str, _Concept]:
         """Return the concepts by name, each with its phrases indexed by the words of their rarest place."""
@@ -210,7 +250,7 @@ class Lexicon:
 
         def of(element: _Element) -> frozenset[str]:
             return element.words.union(
-                *(begins[concept] for concept in element.concepts),
+                *(begins.get(concept, frozenset()) for concept in element.concepts),
                 *(of(run.elements[0]) for run in element.runs),
             )
 
@@ -223,7 +263,10 @@ class Lexicon:
                 break
             begins = wider
         places = {
-            name: [[of(element) for element in phrase.elements] for phrase in phrases]
+            name: [
+                [of(element) for element in phrase.elements if element.concepts != (IT,)]
+                for phrase in phrases
+            ]
             for name, phrases in self._phrases.items()
         }
         common = Counter(
@@ -234,6 +277,10 @@ class Lexicon:
             for word in words
         )
         return {name: _concept(phrases, places[name], common) for name, phrases in self._phrases.items()}
+
+    def index_words(self, concept: str) -> frozenset[str]:
+        """Return words of which one must be in a sentence (as `Sentence.keys` has them) that the concept occurs in."""
+        return self._concepts[concept].index_words
 
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
@@ -251,14 +298,26 @@ class Lexicon:
                 sentences.append(self.sentence(words, asks=asks))
         return sentences
 
-    def sentence(self, words: list[str], *, asks: bool) -> Sentence:
+    def read_whole(self, text: str) -> Sentence:
+        """Return a whole message as one sentence in which gaps know where its sentences end."""
+        words, numbers = [], []
+        for number, part in enumerate(SENTENCE_MARK.split(text)):
+            of_part = fold(part).split()
+            words += of_part
+            numbers += [number] * len(of_part)
+        return self.sentence(words, asks=False, numbers=numbers)
+
+    def sentence(self, words: list[str], *, asks: bool, numbers: Sequence[int] = ()) -> Sentence:
         """Return the sentence of these folded words."""
         places: dict[str, set[int]] = defaultdict(set)
         for place, word in enumerate(words):
             keys = self._keys_of_own.get(word)
             for key in self._keys(word) if keys is None else keys:
                 places[key].add(place)
-        return Sentence(words, asks, self._concepts, places)
+        if self._at_least:
+            for place, key in counts(words, self._at_least):
+                places[key].add(place)
+        return Sentence(words, asks, self._concepts, places, numbers)
 
     def _keys(self, word: str) -> set[str]:
         """Return the lexicon's words that this word of a message matches."""

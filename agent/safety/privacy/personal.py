@@ -131,7 +131,7 @@ def personal_in(text: str, today: date) -> Iterator[Found]:
     while found := list(rest.take((*_trimmed(rest.text, *span), "EMAIL") for span in _emails(rest.text))):
         yield from found
     yield from rest.take((*match.span(), "EMAIL") for match in _SPACED_EMAIL.finditer(rest.text))
-    # A date is told from a phone before phones are looked for, and ordinary ones are set aside.
+    # Dates are found before phones, so that no date is taken for a phone; ordinary dates are left out.
     yield from rest.take((start, end, "DATE") for start, end in _dates(rest.text, today))
     if _DIGIT.search(text):
         yield from _in_digits(rest)

@@ -23,7 +23,7 @@ KINDS: Final = ("PATIENT", "NAME", "EMAIL", "PHONE", "DATE", "ID", "CODE")
 _KIND: Final = f"(?:{'|'.join(KINDS)})"
 _NAME: Final = rf"(?P<name>PATIENT(?:[\s_\\-]*\d+)?|{_KIND}[\s_\\-]*\d+)"
 _PLACEHOLDER: Final = re.compile(rf"\\?\[(?:\\?\[)?\s*{_NAME}\s*\\?\](?:\\?\])?", re.IGNORECASE | re.ASCII)
-# What a customer types must not be one, whatever stands between its letters.
+# A customer must not be able to type one, with whatever signs between its letters.
 _FORGED: Final = re.compile(rf"\[[\s\\]*{_NAME}[\s\\]*\]", re.IGNORECASE)
 _BRACKET: Final = re.compile(r"[\[\ufe47\uff3b]")  # and what a shadow shows as one
 _LEFT_OVER: Final = re.compile(
@@ -81,7 +81,7 @@ class Placeholders:
         return _changed(value, self._leaf_hidden)
 
     def restore(self, value: Any) -> Any:
-        """Return the value with the personal values in their places; placeholders that nothing stands for stay."""
+        """Return the value with the personal values in their places; unknown placeholders stay."""
         return _changed(value, lambda leaf: self._restored(leaf) if isinstance(leaf, str) else leaf)
 
     def unresolved(self, text: str) -> bool:

@@ -278,7 +278,7 @@ def interaction(renderer: Renderer, frame: Frame) -> Plan:
             continue
         kinds = {option.get("generic") for option in medication.get("candidates", ())}
         if len(kinds) == 1 and "" not in kinds and None not in kinds:
-            # Strengths and makers of one medicine: interactions go by ingredient, so any of them stands for all.
+            # Strengths and makers of one medicine: interactions go by ingredient, so any of them will do.
             said = medication["query"]
             first: RememberedMedication = medication["candidates"][0]
             known.append({**first, "en": said, "he": said})

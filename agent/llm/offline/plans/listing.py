@@ -142,7 +142,7 @@ def _search(
 
 
 def _as_asked(facts: ProductFacts, frame: Frame) -> bool:
-    """Return whether a product has the strength and form that were asked for; no other one may pass for it."""
+    """Return whether a product has the strength and form that the customer asked for; no other product may be offered as that one."""
     strength = str(facts.get("strength") or "")
     forms = frame.details.get("forms", ())
     return all(same_strength(strength, asked) for asked in frame.details.get("strengths", ())) and (

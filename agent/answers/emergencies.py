@@ -1,0 +1,153 @@
+"""Word what customers read in an emergency: the number to call, and what is said while it is open."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from django.conf import settings
+
+from agent.answers.emergency_sentences import OTHER_LANGUAGES
+from agent.answers.handoffs import person_offered
+from agent.answers.layout import paragraphs
+from agent.answers.render import say
+from agent.inference.base import Reply, Turn
+from agent.safety.emergency import Alarm, Emergency
+from agent.safety.emergency.after import Remark
+from agent.state import ConversationState, OpenEmergency
+from pharmacy_site.lib.text import Language
+
+# Where a pharmacist or a doctor helps first; the others need a call.
+_PERSON_FIRST: Final[Mapping[Emergency, str]] = {
+    Emergency.EXTRA_DOSE: "extra_dose",
+    Emergency.ADVERSE: "adverse_reaction",
+}
+"""With the reason of the hand-off that is offered."""
+_SWALLOWED: Final = frozenset({Emergency.POISONING, Emergency.EXTRA_DOSE})
+
+
+def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency]) -> Reply:
+    """Return the answer to a message that raises these alarms: the configured numbers before anything else.
+
+    The emergency is open from here on, with the kinds that were open before.
+    """
+    before = turn.state.get("emergency")
+    open_kinds = {*map(str, kinds), *(before["kinds"] if before else ())}
+    texts = [_sentence("emergency", kind, turn.language) for kind in kinds]
+    others = {alarm.language for alarm in alarms if alarm.language}
+    if others:
+        second: Language = "he" if turn.language == "en" else "en"
+        own = [_other_language(language, kinds) for language in sorted(others)]
+        texts = [*own, *texts, *(_sentence("emergency", kind, second) for kind in kinds)]
+    opened: OpenEmergency = {"kinds": [kind for kind in Emergency if kind in open_kinds], "calm": 0}
+    state: ConversationState = {**turn.state, "pending": None, "emergency": opened}
+    if kinds[0] in _PERSON_FIRST:
+        texts.append(say("emergency_person", turn.language))
+        state["pending"] = person_offered(_PERSON_FIRST[kinds[0]])
+    return _with_phones(
+        Reply(
+            "\n\n".join(texts),
+            turn.language,
+            state,
+            suggestions=[say("chip_person", turn.language)],
+            fixed=True,
+        )
+    )
+
+
+def over_reply(turn: Turn) -> Reply:
+    """Return the answer to a customer who says that it is over: ordinary questions are answered again."""
+    return _with_phones(
+        Reply(
+            say("emergency_after_over", turn.language, **_numbers()),
+            turn.language,
+            {**turn.state, "pending": None, "emergency": None},
+            suggestions=[say("chip_branches", turn.language)],
+            fixed=True,
+        )
+    )
+
+
+def remark_reply(turn: Turn, remark: Remark) -> Reply:
+    """Return the answer to what a customer says about the open emergency: never advice."""
+    kind = _first_kind(turn.state)
+    if kind in _PERSON_FIRST and remark not in ("coming", "forget"):
+        reply = _while_open(turn, say("emergency_after_person_first", turn.language), can_end=True)
+        return replace(reply, state={**reply.state, "pending": person_offered(_PERSON_FIRST[kind])})
+    if kind == Emergency.SELF_HARM and remark in ("fine", "wait", "vomit"):
+        remark = "alone"
+    text = say(f"emergency_after_{remark}", turn.language, number=_number(kind))
+    return _while_open(turn, text, can_end=remark == "forget")
+
+
+def held_reply(turn: Turn) -> Reply:
+    """Return the answer to any other question while the emergency is open: no medicine's facts until it is over."""
+    return _while_open(turn, say("emergency_held", turn.language), can_end=True)
+
+
+def _while_open(turn: Turn, text: str, *, can_end: bool) -> Reply:
+    kind, chips = _first_kind(turn.state), [say("chip_person", turn.language)]
+    if can_end:
+        chips.append(
+            say(
+                "emergency_chip_safe" if kind == Emergency.SELF_HARM else "emergency_chip_over", turn.language
+            )
+        )
+    state: ConversationState = {**turn.state, "pending": None}
+    return headed(Reply(text, turn.language, state, suggestions=chips, fixed=True), kind)
+
+
+def headed(reply: Reply, kind: Emergency) -> Reply:
+    """Return a reply with the number to call in its first line."""
+    line = _sentence("emergency_line", kind, reply.language)
+    return _with_phones(replace(reply, text=paragraphs(line, reply.text)))
+
+
+def _first_kind(state: ConversationState) -> Emergency:
+    return Emergency(found["kinds"][0]) if (found := state.get("emergency")) else Emergency.MEDICAL
+
+
+def _numbers() -> Mapping[str, str]:
+    return {
+        "medical": settings.EMERGENCY_MEDICAL,
+        "crisis": settings.EMERGENCY_CRISIS,
+        "poison": settings.EMERGENCY_POISON,
+    }
+
+
+def _number(kind: Emergency) -> str:
+    """Return the number that is called first."""
+    if kind == Emergency.SELF_HARM:
+        return settings.EMERGENCY_CRISIS
+    return (
+        settings.EMERGENCY_POISON
+        if kind in _SWALLOWED and settings.EMERGENCY_POISON
+        else settings.EMERGENCY_MEDICAL
+    )
+
+
+def _sentence(key: str, kind: Emergency, language: Language) -> str:
+    """Return the sentence of a kind; where something was swallowed, the one that names the poison centre first if it is set."""
+    centre = "_CENTRE" if kind in _SWALLOWED and settings.EMERGENCY_POISON else ""
+    return say(f"{key}_{kind.name}{centre}", language, **_numbers())
+
+
+def _other_language(language: str, kinds: Sequence[Emergency]) -> str:
+    """Return the number in a language that the assistant does not speak."""
+    crisis = Emergency.SELF_HARM in kinds
+    numbers = (
+        [settings.EMERGENCY_CRISIS, settings.EMERGENCY_MEDICAL] if crisis else [settings.EMERGENCY_MEDICAL]
+    )
+    if _SWALLOWED.intersection(kinds) and settings.EMERGENCY_POISON:
+        numbers.insert(0, settings.EMERGENCY_POISON)
+    return OTHER_LANGUAGES[language].format(numbers=" / ".join(numbers))
+
+
+def _with_phones(reply: Reply) -> Reply:
+    """Return a reply with the numbers that its text names, in its order, to be shown as links."""
+    found = [
+        number
+        for number in _numbers().values()
+        if number and re.search(rf"\b{re.escape(number)}\b", reply.text)
+    ]
+    return replace(reply, phones=sorted(found, key=reply.text.index))

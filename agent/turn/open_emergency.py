@@ -1,0 +1,119 @@
+"""Answer while an emergency is open: nothing about medicines, the number first, until it is over.
+
+No language model takes part. The emergency ends when the customer says so, or after three calm messages.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from agent.answers.emergencies import headed, held_reply, over_reply, remark_reply
+from agent.answers.layout import paragraphs
+from agent.answers.render import say
+from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
+from agent.llm.offline.session import OfflineSession
+from agent.llm.offline.understand import understand
+from agent.safety import emergency, policy
+from agent.safety.emergency import Alarm, Emergency
+from agent.safety.emergency.after import remark_in, words_after_end
+from agent.state import ConversationState, OpenEmergency
+from agent.threads import run_db
+from pharmacy_site.lib.text import Language
+
+CALM_MESSAGES: Final = 3
+"""So many ordinary messages end an emergency."""
+_STILL_ANSWERED: Final = frozenset(
+    {"hours", "branch", "person", "language", "who", "help", "logout", "resend", "out_of_scope"}
+)
+_COURTESIES: Final = frozenset({"greeting", "thanks", "bye", "declined", "nothing_asked"})
+_NOT_CALM: Final = frozenset({"person", "health", "upset", "unknown"})
+
+
+def is_open(state: ConversationState) -> bool:
+    """Return whether an emergency is open in the conversation."""
+    return bool(state.get("emergency"))
+
+
+def reports_end(turn: Turn, alarms: Sequence[Alarm]) -> bool:
+    """Return whether a message tells the open emergency once more only to say that help was there.
+
+    "The ambulance came, he could not breathe, but they treated him and he is fine." What comes behind the report of the end
+    must raise no alarm, and no kind may be new.
+    """
+    found, rest = turn.state.get("emergency"), words_after_end(turn.text)
+    kinds = {str(alarm.kind) for alarm in alarms}
+    if not found or rest is None or emergency.alarms(rest):
+        return False
+    return Emergency.SELF_HARM not in kinds and kinds <= set(found["kinds"])
+
+
+async def session_for(turn: Turn) -> Session:
+    """Return the session that answers a message while an emergency is open."""
+    remark = remark_in(turn.text)
+    if remark == "ended":
+        # "It will all be over": in a crisis that is no end of the danger.
+        kinds = (turn.state.get("emergency") or {"kinds": []})["kinds"]
+        remark = "forget" if Emergency.SELF_HARM in kinds else "over"
+    if remark == "over":
+        return FixedReply(turn, over_reply(turn))
+    if remark:
+        return FixedReply(turn, remark_reply(turn, remark))
+    understood = await run_db(understand)(turn)
+    answered = tuple(frame for frame in understood.frames if frame.intent in _STILL_ANSWERED)
+    asks_advice = policy.check_input(turn.text) != policy.InputVerdict.ANSWER
+    is_calm = (
+        bool(understood.frames)
+        and not turn.resumed
+        and not asks_advice
+        and not any(frame.intent in _NOT_CALM for frame in understood.frames)
+        and not any("query" in medicine for frame in understood.frames for medicine in frame.medicines)
+    )
+    if understood.frames and all(frame.intent in _COURTESIES for frame in understood.frames):
+        return FixedReply(turn, _after(remark_reply(turn, "forget"), turn, calm=is_calm))
+    if not answered:
+        return FixedReply(turn, _after(held_reply(turn), turn, calm=is_calm))
+    offline = OfflineSession(turn, replace(understood, frames=answered, parts=()))
+    held = "" if len(answered) == len(understood.frames) else say("emergency_held", offline.language)
+    return UnderAlarm(turn, offline, held, is_calm)
+
+
+def under_alarm(session: Session) -> Session:
+    """Return a session of ours (a hand-off, a confirmation) whose answer has the number in its first line."""
+    return UnderAlarm(session.turn, session, "", is_calm=False)
+
+
+@dataclass
+class UnderAlarm(Session):
+    """Puts the number to call before the answer of another session, and keeps the emergency open."""
+
+    inner: Session
+    held: str
+    is_calm: bool
+
+    @property
+    def language(self) -> Language:
+        """The language of the answer."""
+        return self.inner.language
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
+        """Return the steps of the other session, or its answer below the number."""
+        self.inner.turn = self.turn
+        answered = await self.inner.next(results, speech)
+        if not isinstance(answered, Reply):
+            return answered
+        opened = self.turn.state.get("emergency")
+        if not opened:
+            return answered
+        answered = replace(answered, text=paragraphs(answered.text, self.held))
+        return _after(headed(answered, Emergency(opened["kinds"][0])), self.turn, calm=self.is_calm)
+
+
+def _after(reply: Reply, turn: Turn, *, calm: bool) -> Reply:
+    """Return the reply with the state of the emergency after it."""
+    before = turn.state.get("emergency")
+    if not before:
+        return reply
+    after: OpenEmergency | None = {**before, "calm": before["calm"] + 1} if calm else before
+    if after and after["calm"] >= CALM_MESSAGES:
+        after = None
+    return replace(reply, state={**reply.state, "emergency": after})

@@ -1,0 +1,282 @@
+"""After an alarm the emergency stays open: the number first, nothing about medicines, until it is over."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Group
+from django.test import Client
+from talking import Talk
+
+from agent.conversation import accept
+from agent.models import Conversation, Run
+from prescriptions.models import Handoff
+
+pytestmark = pytest.mark.usefixtures("demo_committed")
+
+ALARM = "my father collapsed and is unconscious"
+LINE = "Emergency: call 101."
+HELD = "Until this is over I give no information on medicines here."
+FACTS = ("in stock", "packs", "leaflet", "mg", "₪", "במלאי", "עלון")
+
+
+def opened(alarm: str = ALARM, language: str = "en", **values: Any) -> Talk:
+    talk = Talk(language, **values)
+    talk.say(alarm)
+    return talk
+
+
+def row(talk: Talk) -> Conversation:
+    return Conversation.objects.get(pk=talk.conversation.pk)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "should i take an aspirin or wait",
+        "do you have acamol",
+        "what is the dose of Nurofen for children",
+        "which branches have Advil?",
+        "is there an equivalent of Lipitor",
+        "how much does Advil cost",
+        "Advil",
+        "can I take Advil with warfarin",
+        "which pain relievers do you have",
+    ],
+)
+def test_no_facts_about_medicines_while_it_is_open(question: str) -> None:
+    talk = opened()
+    text = talk.say(question)
+    assert text.startswith(LINE)
+    assert not any(fact in text for fact in FACTS)
+    assert talk.tools == [] and talk.payload["cards"] == []
+    assert talk.payload["phones"] == ["101"]
+
+
+def test_hours_and_phones_are_answered_below_the_number() -> None:
+    text = opened().say("when does Jaffa close?")
+    assert text.startswith(LINE) and "03-555-0104" in text and HELD not in text
+
+
+def test_hours_are_answered_and_the_medicine_beside_them_is_held() -> None:
+    text = opened().say("When does Jaffa close? Do you have Advil?")
+    assert text.startswith(LINE) and "03-555-0104" in text and HELD in text and "packs" not in text
+
+
+def test_a_person_is_brought_in_and_the_handoff_is_urgent() -> None:
+    text = opened().say("I want to talk to a person")
+    handoff = Handoff.objects.get()
+    assert text.startswith(LINE) and handoff.number in text and handoff.is_urgent
+
+
+def test_the_button_for_a_person_works() -> None:
+    talk = opened()
+    accept.handoff_request(conversation_id=talk.conversation.pk)
+    talk.answer()
+    handoff = Handoff.objects.get()
+    assert (
+        talk.payload["text"].startswith(LINE) and handoff.number in talk.payload["text"] and handoff.is_urgent
+    )
+
+
+def test_a_handoff_that_is_open_becomes_urgent_with_the_alarm() -> None:
+    talk = Talk()
+    talk.say("I want to talk to a person")
+    assert not Handoff.objects.get().is_urgent
+    talk.say(ALARM)
+    assert Handoff.objects.get().is_urgent
+
+
+@pytest.mark.parametrize(
+    ("remark", "words"),
+    [
+        ("he seems fine, just sleepy", "signs may come later"),
+        ("should I wait?", "I can't judge whether it can wait"),
+        ("make him vomit?", "Please ask them before doing anything"),
+        ("sorry, forget it", "please tell me"),
+        ("the ambulance is on its way", "Good that help is on its way"),
+        ("what do I do now", "they say what to do until help comes"),
+    ],
+)
+def test_remarks_get_an_answer_of_their_own_and_end_nothing(remark: str, words: str) -> None:
+    talk = opened("my toddler swallowed my blood pressure pills")
+    for _ in range(4):
+        text = talk.say(remark)
+        assert text.startswith("Emergency: call 101") and words in text
+    assert row(talk).emergency_open
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "the ambulance came and he is fine",
+        "false alarm, sorry",
+        # Words of the open emergency, told with its end, are no new one.
+        "the ambulance came, he was unconscious for a minute but they treated him and he is fine now",
+    ],
+)
+def test_it_ends_when_the_customer_says_so(end: str) -> None:
+    talk = opened()
+    assert "Good to hear that" in talk.say(end)
+    assert not row(talk).emergency_open
+    assert "in stock" in talk.say("do you have acamol?")
+
+
+def test_it_ends_after_three_calm_messages() -> None:
+    talk = opened()
+    for question in ("do you have acamol?", "when does Jaffa close?", "do you have Advil?"):
+        assert talk.say(question).startswith(LINE)
+    text = talk.say("do you have acamol?")
+    assert "in stock" in text and LINE not in text
+    assert row(talk).emergency == "MEDICAL" and not row(talk).emergency_open
+
+
+def test_messages_that_are_not_understood_or_ask_for_advice_are_not_calm() -> None:
+    talk = opened()
+    for _ in range(4):
+        talk.say("brrr zzkk")
+        talk.say("is Advil good for him?")
+    assert row(talk).emergency_open
+
+
+def test_in_a_crisis_an_ambiguous_end_ends_nothing() -> None:
+    talk = opened("I want to die")
+    text = talk.say("all is well now")
+    assert text.startswith("You are not alone: ERAN, 1201")
+    assert "I'm safe now" in talk.payload["suggestions"]
+    assert "Good to hear that" in talk.say("I'm safe now")
+
+
+def test_another_emergency_told_with_the_end_of_the_first_is_an_alarm() -> None:
+    talk = opened()
+    assert "1201" in talk.say("the ambulance came and he is fine now, but I want to die")
+    assert row(talk).emergency == "SELF_HARM,MEDICAL"
+
+
+def test_a_milder_alarm_does_not_hide_the_open_one() -> None:
+    talk = opened()
+    talk.say("and I have a rash since I started the amoxicillin")
+    assert row(talk).emergency == "MEDICAL,ADVERSE"
+    assert talk.say("do you have acamol?").startswith(LINE)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The ambulance came and he is fine. Now he is not breathing!",
+        "the doctor said he is ok but he is unconscious again",
+        "the ambulance has not come and he is unconscious",
+    ],
+)
+def test_an_alarm_behind_the_report_of_an_end_counts(message: str) -> None:
+    talk = opened()
+    talk.say(message)
+    assert row(talk).emergency_open
+
+
+def test_thanks_are_answered_with_the_number_and_count_as_calm() -> None:
+    talk = opened()
+    for _ in range(3):
+        assert talk.say("thanks").startswith(LINE)
+    assert not row(talk).emergency_open
+
+
+def test_in_a_crisis_no_remark_is_answered_with_words_about_signs() -> None:
+    text = opened("I want to die").say("i feel better, just tired")
+    assert "somebody listens" in text and "signs" not in text
+
+
+def test_a_second_alarm_adds_its_kind_and_starts_the_count_anew() -> None:
+    talk = opened()
+    talk.say("do you have acamol?")
+    talk.say("I want to die")
+    assert row(talk).emergency == "SELF_HARM,MEDICAL"
+    assert row(talk).state["emergency"]["calm"] == 0
+
+
+def test_it_stays_when_the_identity_changes() -> None:
+    talk = opened(patient="10000101")
+    talk.verify("10000102")
+    assert talk.say("do you have acamol?").startswith(LINE)
+    talk.forget()
+    assert talk.say("do you have acamol?").startswith(LINE)
+
+
+def test_advice_and_codes_are_answered_below_the_number() -> None:
+    assert opened().say("should he stop taking his medicine?").startswith("Emergency: call 101")
+
+
+def test_in_hebrew() -> None:
+    talk = opened("אבא שלי איבד הכרה", "he")
+    text = talk.say("יש לכם אקמול?")
+    assert text.startswith("מצב חירום: התקשרו ל-101.") and not any(fact in text for fact in FACTS)
+
+
+def test_an_adverse_reaction_is_answered_by_a_person_and_never_by_stock() -> None:
+    talk = Talk()
+    text = talk.say("I have a rash since I started the amoxicillin, do you have cetirizine?")
+    assert text.startswith("Please speak to a pharmacist or doctor now") and "101" in text
+    assert not any(fact in text for fact in FACTS)
+    talk.say("yes")
+    handoff = Handoff.objects.get()
+    assert handoff.is_urgent and handoff.reason == "adverse_reaction"
+
+
+def test_the_poison_centre_comes_first_where_something_was_swallowed(settings: Any) -> None:
+    settings.EMERGENCY_POISON = "04-7771900"
+    talk = opened("my toddler swallowed bleach")
+    assert "04-7771900" in talk.payload["phones"]
+    text = talk.payload["text"]
+    assert text.index("04-7771900") < text.index("101")
+    assert talk.say("do you have acamol?").startswith("Emergency: call the poison centre, 04-7771900")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("мой отец не может дышать", "Звоните сейчас: 101"),
+        ("طفلي شرب كلور", "اتصلوا الآن: 101"),
+        ("je veux mourir", "Appelez maintenant : 1201 / 101"),
+        ("mi hijo se tragó unas pastillas", "Llame ahora: 101"),
+        ("дитина проковтнула таблетки", "Телефонуйте зараз: 101"),
+        ("መተንፈስ አልቻልኩም", "101።"),
+    ],
+)
+def test_other_languages_get_the_number_in_three(text: str, words: str) -> None:
+    answer = Talk().say(text)
+    assert answer.index(words) == min(answer.index(words), answer.index("101"))
+    assert "חירום" in answer or "לבד" in answer
+    assert "emergency" in answer or "alone" in answer
+
+
+def test_staff_see_it_first(client: Client) -> None:
+    calm, urgent = Talk(), Talk()
+    calm.say("I want to talk to a person")
+    urgent.say(ALARM)
+    urgent.say("I want to talk to a person")
+    calm.say("hello")  # the last that was active
+    user = get_user_model().objects.create_user("p", password="x", is_staff=True)
+    user.groups.add(Group.objects.get(name="pharmacist"))
+    client.force_login(user)
+    page = client.get("/admin/agent/conversation/").content.decode()
+    assert page.index(str(urgent.conversation)) < page.index(str(calm.conversation))
+    assert "OPEN: medical" in page
+    later = Talk()
+    later.say("I want to talk to a person")
+    page = client.get("/admin/prescriptions/handoff/").content.decode()
+    of_urgent = Handoff.objects.get(is_urgent=True).number
+    assert all(page.index(of_urgent) <= page.index(one.number) for one in Handoff.objects.all())
+    assert page.count("<strong>EMERGENCY</strong>") == 1
+
+
+def test_no_run_asks_a_model_while_it_is_open() -> None:
+    class Forbidden:
+        name = "forbidden"
+
+        async def open(self, turn: Any) -> Any:
+            raise AssertionError("a model was asked")
+
+    talk = opened(model=Forbidden())
+    for text in ("do you have acamol?", "hello", "should I wait?"):
+        assert talk.say(text).startswith(LINE)
+    assert Run.objects.filter(state=Run.State.DONE).count() == 4
