@@ -14,7 +14,7 @@ from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepR
 from agent.llm.offline.session import OfflineSession
 from agent.llm.offline.understand import understand
 from agent.safety import emergency, policy
-from agent.safety.emergency import Alarm, Emergency
+from agent.safety.emergency import CALL_NOW, CLASSIFIER, Alarm, Emergency
 from agent.safety.emergency.after import remark_in, words_after_end
 from agent.state import ConversationState, OpenEmergency
 from agent.threads import run_db
@@ -47,7 +47,21 @@ def reports_end(turn: Turn, alarms: Sequence[Alarm]) -> bool:
     return Emergency.SELF_HARM not in kinds and kinds <= set(found["kinds"])
 
 
-async def session_for(turn: Turn) -> Session:
+def is_new(turn: Turn, alarms: Sequence[Alarm]) -> bool:
+    """Return whether these alarms are answered as alarms, and not as a message while an emergency is open.
+
+    What only the classifier takes for one ("should he stop taking his medicine?") is no new alarm under an emergency that
+    has the number to call in each of its answers already.
+    """
+    found = turn.state.get("emergency")
+    if not found or any(alarm.rule != CLASSIFIER for alarm in alarms):
+        return bool(alarms)
+    kinds = {Emergency(kind) for kind in found["kinds"]}
+    covered = kinds | CALL_NOW if kinds & CALL_NOW else kinds
+    return any(alarm.kind not in covered for alarm in alarms)
+
+
+async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
     """Return the session that answers a message while an emergency is open."""
     remark = remark_in(turn.text)
     if remark == "ended":
@@ -63,6 +77,7 @@ async def session_for(turn: Turn) -> Session:
     asks_advice = policy.check_input(turn.text) != policy.InputVerdict.ANSWER
     is_calm = (
         bool(understood.frames)
+        and not alarms
         and not turn.resumed
         and not asks_advice
         and not any(frame.intent in _NOT_CALM for frame in understood.frames)

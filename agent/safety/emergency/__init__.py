@@ -1,9 +1,29 @@
-"""Recognise emergencies in a customer's message by rules that a pharmacist can read, before any model or tool is called.
+"""Recognise emergencies in a customer's message, before any model or tool is called.
 
 The rules are the YAML files beside this module; docs/emergencies.md explains how to read and change them. `rules.py` loads
-and applies them.
+and applies them, `detection.py` decides with the classifiers of `agent/understanding`.
 """
 
-from agent.safety.emergency.rules import Alarm, Emergency, alarms, detect, detect_all, kinds_of, sounds_urgent
+from agent.safety.emergency.detection import (
+    CALL_NOW,
+    CLASSIFIER,
+    Alarm,
+    alarms,
+    detect,
+    detect_all,
+    kinds_of,
+    sounds_urgent,
+)
+from agent.safety.emergency.rules import Emergency
 
-__all__ = ["Alarm", "Emergency", "alarms", "detect", "detect_all", "kinds_of", "sounds_urgent"]
+__all__ = [
+    "CALL_NOW",
+    "CLASSIFIER",
+    "Alarm",
+    "Emergency",
+    "alarms",
+    "detect",
+    "detect_all",
+    "kinds_of",
+    "sounds_urgent",
+]

@@ -1,9 +1,9 @@
 """Load the rules of emergencies and find those that a message matches. Pure.
 
-A rule says what happened (`what`, phrases of which one must match) and what else must be in the message (`also`). A match is an
-alarm unless a phrase of `explained.yaml`, or of the rule's own `unless`, explains the matched words themselves: it denies
-them, only asks about them, reports them as long past, or is a figure of speech. No word elsewhere in the message cancels
-an alarm.
+A rule says what happened (`what`, phrases of which one must match) and what else must be in the message (`also`). Most rules
+are evidence, which counts when the classifier agrees; see `detection.py`. A `sure` rule is an alarm whatever the classifier
+says, unless a phrase of `explained.yaml`, or of the rule's own `unless`, explains the matched words themselves: it denies
+them, only asks about them, reports them as long past, or is a figure of speech. No word elsewhere in the message cancels it.
 """
 
 from collections import defaultdict
@@ -21,6 +21,7 @@ from pharmacy_site.lib.yaml_files import yaml_read
 _FOLDER: Final = Path(__file__).parent
 _NO_RULES: Final = frozenset({"explained.yaml", "after.yaml"})
 TYPO_FROM: Final = 7  # letters; shorter words are one typo away from too many others
+Phrases = tuple[str, ...]
 
 
 class Emergency(StrEnum):
@@ -31,17 +32,6 @@ class Emergency(StrEnum):
     MEDICAL = "MEDICAL"
     EXTRA_DOSE = "EXTRA_DOSE"
     ADVERSE = "ADVERSE"
-
-
-_ORDER: Final = tuple(Emergency)
-# Kinds whose answer says what another kind's answer would say as well.
-_COVERED: Final[Mapping[Emergency, frozenset[Emergency]]] = {
-    Emergency.POISONING: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
-    Emergency.SELF_HARM: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
-    Emergency.MEDICAL: frozenset({Emergency.ADVERSE}),
-    Emergency.EXTRA_DOSE: frozenset({Emergency.ADVERSE}),
-}
-Phrases = tuple[str, ...]
 
 
 class _Data(BaseModel):
@@ -72,18 +62,16 @@ class Rule(Pattern):
     """One event that is an emergency: what happened is in `what`."""
 
     kind: Emergency
+    sure: bool = False
+    """An alarm even where the classifier disagrees."""
     language: str = ""
     """The language of its words when it is none that the assistant speaks: "ru", "uk", "ar", "fr", "es", "am"."""
     also: Phrases = ()
     """Each of these occurs somewhere in the message, in any order."""
-    signs: Mapping[str, int] = Field(default_factory=dict)
-    """Instead of `what`: concepts that mean little alone, with their weights."""
-    enough: int = 0
-    """The sum of weights from which signs are an emergency."""
     at_most_words: int = 0
     """The rule is only for messages of so few words; 0 for any."""
     even: tuple[str, ...] = ()
-    """Groups of `explained.yaml` that do not apply to this rule."""
+    """Groups of `explained.yaml` that do not apply to this rule, which is a sure one."""
 
 
 class RuleFile(PatternFile):
@@ -92,29 +80,18 @@ class RuleFile(PatternFile):
     rules: tuple[Rule, ...] = ()
 
 
-class Alarm(NamedTuple):
-    """An emergency that a message describes, and the rule that recognised it."""
-
-    kind: Emergency
-    rule: str
-    language: str = ""
-    """The language in which to give the number as well, besides English and Hebrew."""
-
-
 class _Prepared(NamedTuple):
     """A rule with the names of its concepts in the lexicon."""
 
     rule: Rule
     also: Sequence[str]
     explained: Sequence[str]
-    """Names of the groups of phrases that explain a match of it."""
+    """Names of the groups of phrases that explain a match of it; none for evidence."""
 
 
 class _Rules(NamedTuple):
     lexicon: Lexicon
     prepared: Sequence[_Prepared]
-    explained: Sequence[str]
-    """Names of all groups of phrases that explain a match."""
     by_word: Mapping[str, Sequence[int]]
     """For each word that may show a rule's event, the places of such rules: most rules need not be tried."""
 
@@ -141,16 +118,16 @@ def _loaded() -> _Rules:
     for rule in rules:
         also = {f"also: {rule.name} {number}": [phrase] for number, phrase in enumerate(rule.also)}
         concepts |= also
-        if unknown := {*rule.even} - {*explained} | {*rule.signs} - {*concepts}:
-            raise ValueError(f"rule {rule.name!r}: no such words: {sorted(unknown)}")
-        groups = [group for group in explained if group not in rule.even]
+        if unknown := {*rule.even} - {*explained}:
+            raise ValueError(f"rule {rule.name!r}: no such group in explained.yaml: {sorted(unknown)}")
+        groups = [group for group in explained if rule.sure and group not in rule.even]
         prepared.append(_Prepared(rule, tuple(also), groups))
     lexicon = Lexicon(concepts, typo_from=TYPO_FROM)
     by_word: dict[str, list[int]] = defaultdict(list)
     for place, (rule, _, _) in enumerate(prepared):
-        for word in frozenset[str]().union(*map(lexicon.index_words, rule.signs or (f"what: {rule.name}",))):
+        for word in lexicon.index_words(f"what: {rule.name}"):
             by_word[word].append(place)
-    return _Rules(lexicon, prepared, tuple(explained), by_word)
+    return _Rules(lexicon, prepared, by_word)
 
 
 def concepts_of(patterns: Iterable[Pattern]) -> dict[str, Iterable[str]]:
@@ -184,46 +161,12 @@ def _applies(message: Sentence, prepared: _Prepared) -> bool:
     rule = prepared.rule
     if rule.at_most_words and len(message.words) > rule.at_most_words:
         return False
-    if not all(map(message.has, prepared.also)):
-        return False
-    if not rule.signs:
-        return bool(matches(message, rule, prepared.explained))
-    groups = [*prepared.explained, f"unless: {rule.name}"]
-    found = [weight for sign, weight in rule.signs.items() if unexplained(message, sign, groups)]
-    return sum(found) >= rule.enough
+    return all(map(message.has, prepared.also)) and bool(matches(message, rule, prepared.explained))
 
 
-def alarms(text: str) -> list[Alarm]:
-    """Return every rule that recognises an emergency in a message, in the order in which help is needed."""
-    lexicon, prepared, _, by_word = _loaded()
+def matched(text: str) -> list[Rule]:
+    """Return the rules that a message matches."""
+    lexicon, prepared, by_word = _loaded()
     message = lexicon.read_whole(text)
     places = {place for word in message.keys for place in by_word.get(word, ())}
-    rules = [prepared[place].rule for place in sorted(places) if _applies(message, prepared[place])]
-    found = [Alarm(rule.kind, rule.name, rule.language) for rule in rules]
-    return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
-
-
-def kinds_of(found: Sequence[Alarm]) -> list[Emergency]:
-    """Return the kinds of these alarms that need an answer of their own, in the order of help."""
-    kinds = list(dict.fromkeys(alarm.kind for alarm in found))
-    covered = {other for kind in kinds for other in _COVERED.get(kind, ())}
-    return [kind for kind in kinds if kind not in covered]
-
-
-def detect_all(text: str) -> list[Emergency]:
-    """Return every kind of emergency in a message that needs an answer of its own, in the order of help."""
-    return kinds_of(alarms(text))
-
-
-def detect(text: str) -> Emergency | None:
-    """Return the kind of emergency that comes first in the message, or None."""
-    return next(iter(detect_all(text)), None)
-
-
-def sounds_urgent(text: str) -> bool:
-    """Return whether a message names a sign of danger, although no rule calls it an emergency.
-
-    An answer to such a message that was not understood names the number to call.
-    """
-    lexicon, _, explained, _ = _loaded()
-    return bool(unexplained(lexicon.read_whole(text), "danger_sign", explained))
+    return [prepared[place].rule for place in sorted(places) if _applies(message, prepared[place])]

@@ -1,0 +1,79 @@
+"""`train_understanding`: train the classifiers from `fixtures/understanding` and write their weights; `--report` measures them."""
+
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from agent.safety.emergency.detection import ALONE, is_alarm
+from agent.safety.emergency.rules import matched
+from agent.understanding import HARMLESS, URGENT, classifier, training
+from agent.understanding.training import Labelled
+
+FOLDS: Final = 6
+
+
+class Command(BaseCommand):
+    """Trains with a fixed seed, so that the same sentences give the same weights."""
+
+    help = "Train the classifiers of messages. Needs the packages of tests/requirements.txt."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take what to do besides."""
+        parser.add_argument(
+            "--report",
+            action="store_true",
+            help="measure on authors that were left out of the training, and write nothing",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Train, then write or report."""
+        path = Path(settings.BASE_DIR) / "fixtures" / "understanding" / "urgency.jsonl"
+        rows = training.labelled_read(path)
+        try:
+            if options["report"]:
+                self._report(rows)
+            else:
+                self._train(rows, training.data_hash(path))
+        except ImportError as error:
+            raise CommandError(
+                f"{error.name} is not installed; make lint or make test installs it"
+            ) from error
+
+    def _train(self, rows: Sequence[Labelled], data: str) -> None:
+        trained = {
+            "urgency": training.train_urgency(rows, data),
+            "urgency_kind": training.train_kinds(rows, data),
+        }
+        for name, made in trained.items():
+            training.write(made, classifier.FOLDER / f"{name}.tsv")
+            self.stdout.write(f"{name}: {len(rows)} sentences, {len(made.weights)} features")
+
+    def _report(self, rows: Sequence[Labelled]) -> None:
+        """Print how many emergencies and false alarms are found in sentences of authors left out of the training."""
+        found: list[tuple[Labelled, dict[str, bool]]] = []
+        for fold in training.folds(rows, FOLDS):
+            left_out = set(fold)
+            trained = training.train_urgency([row for place, row in enumerate(rows) if place not in left_out])
+            for row in (rows[place] for place in fold):
+                score, rules = trained.scores(row.text)[URGENT], matched(row.text)
+                ways = {
+                    "rules": bool(rules),
+                    "classifier": score >= ALONE,
+                    "together": is_alarm(rules, score),
+                }
+                found.append((row, ways))
+        for way in ("rules", "classifier", "together"):
+            parts = []
+            for form in dict.fromkeys(row.form for row in rows):
+                of_form = [ways[way] for row, ways in found if row.form == form]
+                parts.append(f"{form} {sum(of_form)}/{len(of_form)}")
+            urgent = [ways[way] for row, ways in found if row.label != HARMLESS]
+            harmless = [ways[way] for row, ways in found if row.label == HARMLESS]
+            self.stdout.write(
+                f"{way}: recall {sum(urgent) / len(urgent):.3f}, "
+                f"false alarms {sum(harmless) / len(harmless):.3f}; {', '.join(parts)}"
+            )

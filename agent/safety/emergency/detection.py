@@ -1,0 +1,109 @@
+"""Decide whether a message is an emergency, and of which kind, from the rules that it matches and the classifier's score. Pure.
+
+The classifier learned from `fixtures/understanding/urgency.jsonl`; the rules name what happened. A sure rule is an alarm. Any
+other rule needs a score that agrees, and without a rule the score must be high. The three thresholds come from sentences by
+authors who were left out of the training (`manage.py train_understanding --report`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from agent.safety.emergency.rules import Emergency, Rule, matched
+from agent.understanding import URGENT
+from agent.understanding.classifier import Classifier
+
+_LABELS: Final[Mapping[str, Emergency]] = {
+    "medical": Emergency.MEDICAL,
+    "poisoning": Emergency.POISONING,
+    "crisis": Emergency.SELF_HARM,
+    "extra_dose": Emergency.EXTRA_DOSE,
+    "adverse": Emergency.ADVERSE,
+}
+AGREES: Final = 0.0
+"""From this score on a rule that is not sure is an alarm."""
+ALONE: Final = 0.35
+"""From this score on a message is an alarm without a rule."""
+_SOUNDS_URGENT: Final = 0.0
+_LETTERS: Final = re.compile(r"[a-z\u05d0-\u05ea]", re.IGNORECASE)
+CLASSIFIER: Final = "classifier"
+"""Stands for the rule of an alarm that no rule raised."""
+CALL_NOW: Final = frozenset({Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL})
+"""Kinds that need a call; the others need a pharmacist or a doctor first."""
+_ORDER: Final = tuple(Emergency)
+# Kinds whose answer says what another kind's answer would say as well.
+_COVERED: Final[Mapping[Emergency, frozenset[Emergency]]] = {
+    Emergency.POISONING: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
+    Emergency.SELF_HARM: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
+    Emergency.MEDICAL: frozenset({Emergency.ADVERSE}),
+    Emergency.EXTRA_DOSE: frozenset({Emergency.ADVERSE}),
+}
+
+
+class Alarm(NamedTuple):
+    """An emergency that a message describes, and the rule that recognised it."""
+
+    kind: Emergency
+    rule: str
+    language: str = ""
+    """The language in which to give the number as well, besides English and Hebrew."""
+
+
+@lru_cache(maxsize=1)
+def _classifiers() -> tuple[Classifier, Classifier]:
+    urgency, kinds = Classifier.load("urgency"), Classifier.load("urgency_kind")
+    if {*kinds.header.labels} != {*_LABELS}:
+        raise ValueError(f"urgency_kind.tsv has the labels {kinds.header.labels}")
+    return urgency, kinds
+
+
+def _score(text: str) -> float:
+    """Return the score for urgency; that of a harmless text where it has no word in Latin or Hebrew letters."""
+    return _classifiers()[0].scores(text)[URGENT] if _LETTERS.search(text) else -1.0
+
+
+def is_alarm(rules: Sequence[Rule], score: float) -> bool:
+    """Return whether a message that matches these rules, with this score for urgency, is an emergency."""
+    return score >= ALONE or bool(_counting(rules, score))
+
+
+def _counting(rules: Sequence[Rule], score: float) -> list[Rule]:
+    return [rule for rule in rules if rule.sure or score >= AGREES]
+
+
+def alarms(text: str) -> list[Alarm]:
+    """Return the alarms that a message raises, in the order in which help is needed."""
+    score = _score(text)
+    found = [Alarm(rule.kind, rule.name, rule.language) for rule in _counting(matched(text), score)]
+    if score >= ALONE and not any(alarm.kind in CALL_NOW for alarm in found):
+        scores = _classifiers()[1].scores(text)
+        kind = _LABELS[max(_LABELS, key=lambda label: scores[label])]
+        if not found or kind in CALL_NOW:
+            found.append(Alarm(kind, CLASSIFIER))
+    return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
+
+
+def kinds_of(found: Sequence[Alarm]) -> list[Emergency]:
+    """Return the kinds of these alarms that need an answer of their own, in the order of help."""
+    kinds = list(dict.fromkeys(alarm.kind for alarm in found))
+    covered = {other for kind in kinds for other in _COVERED.get(kind, ())}
+    return [kind for kind in kinds if kind not in covered]
+
+
+def detect_all(text: str) -> list[Emergency]:
+    """Return every kind of emergency in a message that needs an answer of its own, in the order of help."""
+    return kinds_of(alarms(text))
+
+
+def detect(text: str) -> Emergency | None:
+    """Return the kind of emergency that comes first in the message, or None."""
+    return next(iter(detect_all(text)), None)
+
+
+def sounds_urgent(text: str) -> bool:
+    """Return whether a message may be an emergency, although it is not taken for one.
+
+    An answer to such a message that was not understood names the number to call.
+    """
+    return _score(text) >= _SOUNDS_URGENT

@@ -1,0 +1,65 @@
+"""Score a text with a linear classifier whose weights are a text file. Pure.
+
+The file's first line is JSON (`Header`); each further line is a feature, how rare it is (inverse document frequency) and one
+weight per label, separated by tabs and sorted by feature.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel, ConfigDict
+
+from agent.understanding.features import features
+
+FOLDER: Final = Path(__file__).parent
+
+
+class Header(BaseModel):
+    """What the first line of a file of weights says."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    data: str
+    """SHA-256 of the labelled sentences, in hexadecimal."""
+    labels: tuple[str, ...]
+    bias: tuple[float, ...]
+    """For each label the score of a text without known features."""
+
+
+class Classifier:
+    """A linear classifier over features; a score above 0 speaks for its label."""
+
+    def __init__(self, header: Header, weights: Mapping[str, Sequence[float]]) -> None:
+        """Take for each feature its rarity and its weight for each label."""
+        self.header = header
+        self.weights = weights
+
+    @classmethod
+    def load(cls, name: str) -> "Classifier":
+        """Return the classifier in `<name>.tsv` beside this module. Raises ValueError for a damaged file."""
+        with (FOLDER / f"{name}.tsv").open(encoding="utf-8") as lines:
+            header = Header.model_validate_json(next(lines))
+            weights = {}
+            for line in lines:
+                feature, *numbers = line.split("\t")
+                if len(numbers) != 1 + len(header.labels):
+                    raise ValueError(f"{name}.tsv: the line of {feature!r} has {len(numbers)} numbers")
+                weights[feature] = tuple(map(float, numbers))
+        return cls(header, weights)
+
+    def scores(self, text: str) -> Mapping[str, float]:
+        """Return the score of each label."""
+        totals, squares = [0.0] * len(self.header.labels), 0.0
+        for feature, count in features(text).items():
+            if row := self.weights.get(feature):
+                value = (1 + math.log(count)) * row[0]
+                squares += value * value
+                for place, weight in enumerate(row[1:]):
+                    totals[place] += value * weight
+        length = math.sqrt(squares) or 1.0
+        return {
+            label: total / length + bias
+            for label, total, bias in zip(self.header.labels, totals, self.header.bias, strict=True)
+        }
