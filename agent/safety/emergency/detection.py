@@ -21,7 +21,7 @@ _LABELS: Final[Mapping[str, Emergency]] = {
     "extra_dose": Emergency.EXTRA_DOSE,
     "adverse": Emergency.ADVERSE,
 }
-AGREES: Final = 0.0
+AGREES: Final = 0.2
 """From this score on a rule that is not sure is an alarm."""
 ALONE: Final = 0.35
 """From this score on a message is an alarm without a rule."""

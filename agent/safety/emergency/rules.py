@@ -2,8 +2,8 @@
 
 A rule says what happened (`what`, phrases of which one must match) and what else must be in the message (`also`). Most rules
 are evidence, which counts when the classifier agrees; see `detection.py`. A `sure` rule is an alarm whatever the classifier
-says, unless a phrase of `explained.yaml`, or of the rule's own `unless`, explains the matched words themselves: it denies
-them, only asks about them, reports them as long past, or is a figure of speech. No word elsewhere in the message cancels it.
+says. A match does not count where a phrase of `explained.yaml`, or of the rule's own `unless`, explains the matched words
+themselves: it denies them, only asks about them, or makes them a figure of speech. No word elsewhere in the message cancels it.
 """
 
 from collections import defaultdict
@@ -70,8 +70,6 @@ class Rule(Pattern):
     """Each of these occurs somewhere in the message, in any order."""
     at_most_words: int = 0
     """The rule is only for messages of so few words; 0 for any."""
-    even: tuple[str, ...] = ()
-    """Groups of `explained.yaml` that do not apply to this rule, which is a sure one."""
 
 
 class RuleFile(PatternFile):
@@ -86,7 +84,7 @@ class _Prepared(NamedTuple):
     rule: Rule
     also: Sequence[str]
     explained: Sequence[str]
-    """Names of the groups of phrases that explain a match of it; none for evidence."""
+    """Names of the groups of phrases that explain a match of any rule."""
 
 
 class _Rules(NamedTuple):
@@ -118,10 +116,7 @@ def _loaded() -> _Rules:
     for rule in rules:
         also = {f"also: {rule.name} {number}": [phrase] for number, phrase in enumerate(rule.also)}
         concepts |= also
-        if unknown := {*rule.even} - {*explained}:
-            raise ValueError(f"rule {rule.name!r}: no such group in explained.yaml: {sorted(unknown)}")
-        groups = [group for group in explained if rule.sure and group not in rule.even]
-        prepared.append(_Prepared(rule, tuple(also), groups))
+        prepared.append(_Prepared(rule, tuple(also), tuple(explained)))
     lexicon = Lexicon(concepts, typo_from=TYPO_FROM)
     by_word: dict[str, list[int]] = defaultdict(list)
     for place, (rule, _, _) in enumerate(prepared):
