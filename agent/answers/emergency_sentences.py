@@ -75,8 +75,8 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "טוב לשמוע. אם משהו מחמיר, התקשרו ל-{medical}. אפשר שוב לשאול אותי כרגיל.",
     ),
     "emergency_after_coming": (
-        "Good that help is on its way. Until then {number} can say what to do.",
-        "טוב שהעזרה בדרך. עד אז אפשר לשאול ב-{number} מה לעשות.",
+        "Good that help is on its way or there. {number} can say what to do. When it is over, please tell me.",
+        "טוב שהעזרה בדרך או כבר שם. ב-{number} יאמרו מה לעשות. כשזה ייגמר, נא לומר לי.",
     ),
     "emergency_after_vomit": (
         "What to give, and what not to do, can only be said by {number}. Please ask them before doing anything.",

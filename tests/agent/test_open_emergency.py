@@ -94,7 +94,7 @@ def test_a_handoff_that_is_open_becomes_urgent_with_the_alarm() -> None:
         ("should I wait?", "I can't judge whether it can wait"),
         ("make him vomit?", "Please ask them before doing anything"),
         ("sorry, forget it", "please tell me"),
-        ("the ambulance is on its way", "Good that help is on its way"),
+        ("the ambulance is on its way", "Good that help is on its way or there"),
         ("what do I do now", "they say what to do until help comes"),
     ],
 )
