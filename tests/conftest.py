@@ -13,7 +13,6 @@ from scripted_model import ScriptedModel
 from served_site import Site, demo_database, free_port, served
 from snapshots import snapshots
 
-
 gc.disable()  # until the tests are collected: what is imported and collected stays to the end
 
 
