@@ -3,6 +3,8 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 export DEBUG ?= 1
+# A run of the tests starts a hundred processes; none should compile the sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 LOCK := uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 

@@ -5,6 +5,7 @@ CUSTOMER` reads one job per line from standard input and writes one outcome per 
 """
 
 import asyncio
+import gc
 import json
 import os
 import socket
@@ -26,7 +27,10 @@ MODELS: Final = {
 def main(arguments: list[str]) -> None:
     """Make the template, or play trials."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
+    gc.disable()  # as in manage.py: what is loaded here stays
     django.setup()
+    gc.freeze()
+    gc.enable()
     if arguments[0] == "template":
         _template(Path(arguments[1]))
     else:

@@ -1,5 +1,6 @@
 """The site served in a process of its own, on a database of its own; imported by the tests that need it."""
 
+import fcntl
 import os
 import socket
 import sqlite3
@@ -55,15 +56,28 @@ def free_port() -> int:
 
 @cache
 def _demo_template() -> str:
-    """A database with the demo data, made once per run, that others are copied from."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
-    url = _empty_database(f"pharmacy_template_{worker}", Path(tempfile.mkdtemp(prefix="pharmacy")))
-    env = {**os.environ, "DATABASE_URL": url, "DEBUG": "1", "EMAIL_URL": "dummy://"}
-    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-        subprocess.run(
-            [sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True
-        )
-    return url
+    """A database with the demo data, that others are copied from: made once, by the first worker that needs it."""
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+    folder = (
+        Path(tempfile.gettempdir(), f"pharmacy-{run}") if run else Path(tempfile.mkdtemp(prefix="pharmacy"))
+    )
+    folder.mkdir(exist_ok=True)
+    made = folder / "template"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed; the other workers wait here
+        if not made.exists():
+            url = _empty_database("pharmacy_template", folder)
+            env = {**os.environ, "DATABASE_URL": url, "DEBUG": "1", "EMAIL_URL": "dummy://"}
+            for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
+                subprocess.run(
+                    [sys.executable, "manage.py", *command],
+                    cwd=ROOT,
+                    env=env,
+                    check=True,
+                    capture_output=True,
+                )
+            made.write_text(url)
+    return made.read_text()
 
 
 def demo_database(name: str, folder: Path) -> str:

@@ -9,9 +9,11 @@ import asyncio
 import json
 import logging
 import random
+import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, Final, Self
 
 import httpx2
@@ -181,7 +183,9 @@ class ChatCompletions:
 
 def client_open(key: str, base_url: str, seconds: float) -> openai.AsyncOpenAI:
     """Open a client with connections of its own; they belong to the event loop that uses them first."""
-    http = openai.DefaultAsyncHttpxClient(limits=_CONNECTIONS, event_hooks={"response": [_limit]})
+    http = openai.DefaultAsyncHttpxClient(
+        limits=_CONNECTIONS, event_hooks={"response": [_limit]}, verify=_certificates()
+    )
     return openai.AsyncOpenAI(
         api_key=key or _ANY_KEY,
         base_url=base_url or None,
@@ -189,6 +193,12 @@ def client_open(key: str, base_url: str, seconds: float) -> openai.AsyncOpenAI:
         max_retries=0,
         http_client=http,
     )
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Return the certificates that are trusted; reading them takes longer than all else in opening a client."""
+    return httpx2.create_ssl_context()
 
 
 class _LimitedBody(httpx2.AsyncByteStream):

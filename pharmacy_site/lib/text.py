@@ -17,6 +17,9 @@ from pharmacy_site.lib.vocabulary import ANY_HEBREW_LETTER, EMAIL_LOOSE, HEBREW,
 Language = Literal["he", "en"]
 
 _KEPT_CONTROL: Final = "\n"
+_SPACES: Final = re.compile(r" +")
+_LINE_BREAK: Final = re.compile(r" ?\n ?")
+_EMPTY_LINES: Final = re.compile(r"\n{3,}")
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs"})
 # Invisible though their category does not say so: fillers, and the variation selectors but the two of emoji.
 _IGNORABLE: Final = re.compile(
@@ -70,21 +73,27 @@ def clean(text: str, limit: int | None = None) -> str:
     Control, direction, zero-width and tag characters go (they can hide instructions or reverse a dose on screen);
     line breaks stay, other blanks become one space.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
-    visible = []
-    for char in text:
-        if char == _KEPT_CONTROL:
-            visible.append(char)
-        elif char.isspace():
-            visible.append(" ")
-        elif not is_invisible(char):
-            visible.append(char)
-    # Composed only now: a zero-width character between a letter and its accent would have kept them apart.
-    result = unicodedata.normalize("NFC", "".join(visible))
-    result = re.sub(r" +", " ", result)
-    result = re.sub(r" ?\n ?", "\n", result)
-    result = re.sub(r"\n{3,}", "\n\n", result).strip()
+    if text.isascii() and text.isprintable():
+        # Most texts that are stored and imported: nothing but spaces to take out.
+        result = " ".join(text.split())
+    else:
+        text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
+        # Composed only now: a zero-width character between a letter and its accent would have kept them apart.
+        result = unicodedata.normalize("NFC", "".join(map(_shown, text)))
+        result = _SPACES.sub(" ", result)
+        result = _LINE_BREAK.sub("\n", result)
+        result = _EMPTY_LINES.sub("\n\n", result).strip()
     return result if limit is None else result[:limit].rstrip()
+
+
+@lru_cache(maxsize=4096)
+def _shown(char: str) -> str:
+    """Return what is kept of a character: itself, a space for another blank, or nothing."""
+    if char == _KEPT_CONTROL:
+        return char
+    if char.isspace():
+        return " "
+    return "" if is_invisible(char) else char
 
 
 @lru_cache(maxsize=4096)

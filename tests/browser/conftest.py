@@ -23,7 +23,26 @@ from playwright.sync_api import (
 )
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+# Popups of an address bar that nobody sees: they cost more than all else of a window.
+ADDRESS_BAR = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"]
+# What Playwright switches off itself (chromiumSwitches.ts); Chromium heeds only the last such list, which is ours.
+BY_PLAYWRIGHT = [
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+]
 ARGUMENTS = [
+    f"--disable-features={','.join(ADDRESS_BAR + BY_PLAYWRIGHT)}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",
