@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("pharmacy_site", "stores", "inventory", "prescriptions", "agent", "evaluation")
-DEVELOPMENT = {"time-machine", "polib"}
+DEVELOPMENT = {"time-machine", "polib", "scikit-learn"}
 """What only playing an evaluation and checking translations import; both commands say so."""
 
 

@@ -12,7 +12,7 @@ from agent.answers.handoffs import person_offered
 from agent.answers.layout import paragraphs
 from agent.answers.render import say
 from agent.inference.base import Reply, Turn
-from agent.safety.emergency import Alarm, Emergency
+from agent.safety.emergency import CALL_NOW, Alarm, Emergency
 from agent.safety.emergency.after import Remark
 from agent.state import ConversationState, OpenEmergency
 from pharmacy_site.lib.text import Language
@@ -44,15 +44,12 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
     if kinds[0] in _PERSON_FIRST:
         texts.append(say("emergency_person", turn.language))
         state["pending"] = person_offered(_PERSON_FIRST[kinds[0]])
-    return _with_phones(
-        Reply(
-            "\n\n".join(texts),
-            turn.language,
-            state,
-            suggestions=[say("chip_person", turn.language)],
-            fixed=True,
-        )
+    reply = Reply(
+        "\n\n".join(texts), turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True
     )
+    if opened["kinds"][0] in CALL_NOW and not CALL_NOW & {*kinds}:
+        return headed(reply, Emergency(opened["kinds"][0]))  # a milder alarm does not hide the number
+    return _with_phones(reply)
 
 
 def over_reply(turn: Turn) -> Reply:
@@ -68,16 +65,21 @@ def over_reply(turn: Turn) -> Reply:
     )
 
 
-def remark_reply(turn: Turn, remark: Remark) -> Reply:
-    """Return the answer to what a customer says about the open emergency: never advice."""
+def remark_reply(turn: Turn, remark: Remark, *, can_end: bool = False) -> Reply:
+    """Return the answer to what a customer says about the open emergency: never advice.
+
+    With `can_end` a button says that it is over.
+    """
     kind = _first_kind(turn.state)
     if kind in _PERSON_FIRST and remark not in ("coming", "forget"):
         reply = _while_open(turn, say("emergency_after_person_first", turn.language), can_end=True)
         return replace(reply, state={**reply.state, "pending": person_offered(_PERSON_FIRST[kind])})
-    if kind == Emergency.SELF_HARM and remark in ("fine", "wait", "vomit"):
+    if kind == Emergency.SELF_HARM and remark in ("fine", "wait", "vomit", "what_now"):
         remark = "alone"
+    elif kind != Emergency.SELF_HARM and remark == "alone":
+        remark = "what_now"
     text = say(f"emergency_after_{remark}", turn.language, number=_number(kind))
-    return _while_open(turn, text, can_end=remark == "forget")
+    return _while_open(turn, text, can_end=can_end or remark in ("forget", "coming"))
 
 
 def held_reply(turn: Turn) -> Reply:

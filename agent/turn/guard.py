@@ -47,7 +47,7 @@ def warm_up() -> None:
 async def intercept(context: TurnContext) -> Session | None:
     """Return the session that answers this turn in place of a model, or None."""
     turn = context.turn
-    alarms = emergency.alarms(turn.text) if turn.text else []
+    alarms = open_emergency.alarms_in(turn)
     if open_emergency.is_new(turn, alarms) and not open_emergency.reports_end(turn, alarms):
         return FixedReply(turn, alarm_reply(turn, alarms, emergency.kinds_of(alarms)))
     session = await _settled(context)

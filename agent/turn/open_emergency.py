@@ -14,7 +14,7 @@ from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepR
 from agent.llm.offline.session import OfflineSession
 from agent.llm.offline.understand import understand
 from agent.safety import emergency, policy
-from agent.safety.emergency import CALL_NOW, CLASSIFIER, Alarm, Emergency
+from agent.safety.emergency import CALL_NOW, CLASSIFIER, WORRYING, Alarm, Emergency
 from agent.safety.emergency.after import remark_in, words_after_end
 from agent.state import ConversationState, OpenEmergency
 from agent.threads import run_db
@@ -26,6 +26,7 @@ _STILL_ANSWERED: Final = frozenset(
     {"hours", "branch", "person", "language", "who", "help", "logout", "resend", "out_of_scope"}
 )
 _COURTESIES: Final = frozenset({"greeting", "thanks", "bye", "declined", "nothing_asked"})
+_NO_MEDICINE: Final = frozenset({"health", "upset", "unknown"})
 _NOT_CALM: Final = frozenset({"person", "health", "upset", "unknown"})
 
 
@@ -47,6 +48,13 @@ def reports_end(turn: Turn, alarms: Sequence[Alarm]) -> bool:
     return Emergency.SELF_HARM not in kinds and kinds <= set(found["kinds"])
 
 
+def alarms_in(turn: Turn) -> list[Alarm]:
+    """Return the alarms of a message; where an emergency is open a worrying one counts already."""
+    if not turn.text:
+        return []
+    return emergency.alarms(turn.text, WORRYING) if is_open(turn.state) else emergency.alarms(turn.text)
+
+
 def is_new(turn: Turn, alarms: Sequence[Alarm]) -> bool:
     """Return whether these alarms are answered as alarms, and not as a message while an emergency is open.
 
@@ -56,9 +64,8 @@ def is_new(turn: Turn, alarms: Sequence[Alarm]) -> bool:
     found = turn.state.get("emergency")
     if not found or any(alarm.rule != CLASSIFIER for alarm in alarms):
         return bool(alarms)
-    kinds = {Emergency(kind) for kind in found["kinds"]}
-    covered = kinds | CALL_NOW if kinds & CALL_NOW else kinds
-    return any(alarm.kind not in covered for alarm in alarms)
+    is_call_open = any(Emergency(kind) in CALL_NOW for kind in found["kinds"])
+    return not is_call_open and any(alarm.kind in CALL_NOW for alarm in alarms)
 
 
 async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
@@ -86,7 +93,12 @@ async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
     if understood.frames and all(frame.intent in _COURTESIES for frame in understood.frames):
         return FixedReply(turn, _after(remark_reply(turn, "forget"), turn, calm=is_calm))
     if not answered:
-        return FixedReply(turn, _after(held_reply(turn), turn, calm=is_calm))
+        asks_medicine = any(frame.intent not in _NO_MEDICINE for frame in understood.frames)
+        if asks_medicine and not alarms:
+            reply = held_reply(turn)
+        else:
+            reply = remark_reply(turn, "what_now", can_end=not alarms)
+        return FixedReply(turn, _after(reply, turn, calm=is_calm))
     offline = OfflineSession(turn, replace(understood, frames=answered, parts=()))
     held = "" if len(answered) == len(understood.frames) else say("emergency_held", offline.language)
     return UnderAlarm(turn, offline, held, is_calm)

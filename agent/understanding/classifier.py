@@ -5,6 +5,7 @@ weight per label, separated by tabs and sorted by feature.
 """
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -51,15 +52,16 @@ class Classifier:
 
     def scores(self, text: str) -> Mapping[str, float]:
         """Return the score of each label."""
-        totals, squares = [0.0] * len(self.header.labels), 0.0
+        known, values = [], []
         for feature, count in features(text).items():
             if row := self.weights.get(feature):
-                value = (1 + math.log(count)) * row[0]
-                squares += value * value
-                for place, weight in enumerate(row[1:]):
-                    totals[place] += value * weight
-        length = math.sqrt(squares) or 1.0
+                known.append(row)
+                values.append(row[0] * (1 + math.log(count)) if count > 1 else row[0])
+        totals = [sum(map(operator.mul, values, column)) for column in zip(*known, strict=True)][1:]
+        length = math.sqrt(sum(map(operator.mul, values, values))) or 1.0
         return {
             label: total / length + bias
-            for label, total, bias in zip(self.header.labels, totals, self.header.bias, strict=True)
+            for label, total, bias in zip(
+                self.header.labels, totals or [0.0] * len(self.header.labels), self.header.bias, strict=True
+            )
         }

@@ -23,18 +23,18 @@ def features(text: str) -> Counter[str]:
     "_ab" is a sequence at the beginning of a word, "=word" a word, "want+die" a pair. The edges of the text are words too: ""
     in a pair.
     """
-    found: Counter[str] = Counter()
+    found: list[str] = []
     stems = [""]
     for word in fold(text).split():
         edged = f"_{word}_"
         for length in range(_SHORTEST, min(_LONGEST, len(edged)) + 1):
-            found.update(edged[start : start + length] for start in range(len(edged) - length + 1))
-        found[f"={word}"] += 1
+            found += [edged[start : start + length] for start in range(len(edged) - length + 1)]
+        found.append(f"={word}")
         stems.append(_size(word) if word[0].isdigit() else word[:_STEM])
     stems.append("")
     for place, first in enumerate(stems):
-        found.update(f"{first}+{second}" for second in stems[place + 1 : place + 1 + _APART])
-    return found
+        found += [f"{first}+{second}" for second in stems[place + 1 : place + 1 + _APART]]
+    return Counter(found)
 
 
 def _size(number: str) -> str:

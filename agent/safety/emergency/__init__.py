@@ -7,6 +7,7 @@ and applies them, `detection.py` decides with the classifiers of `agent/understa
 from agent.safety.emergency.detection import (
     CALL_NOW,
     CLASSIFIER,
+    WORRYING,
     Alarm,
     alarms,
     detect,
@@ -19,6 +20,7 @@ from agent.safety.emergency.rules import Emergency
 __all__ = [
     "CALL_NOW",
     "CLASSIFIER",
+    "WORRYING",
     "Alarm",
     "Emergency",
     "alarms",

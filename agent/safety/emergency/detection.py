@@ -25,7 +25,8 @@ AGREES: Final = 0.2
 """From this score on a rule that is not sure is an alarm."""
 ALONE: Final = 0.35
 """From this score on a message is an alarm without a rule."""
-_SOUNDS_URGENT: Final = 0.0
+WORRYING: Final = 0.0
+"""From this score on a message may be an alarm: enough where an emergency is open already."""
 _LETTERS: Final = re.compile(r"[a-z\u05d0-\u05ea]", re.IGNORECASE)
 CLASSIFIER: Final = "classifier"
 """Stands for the rule of an alarm that no rule raised."""
@@ -72,11 +73,14 @@ def _counting(rules: Sequence[Rule], score: float) -> list[Rule]:
     return [rule for rule in rules if rule.sure or score >= AGREES]
 
 
-def alarms(text: str) -> list[Alarm]:
-    """Return the alarms that a message raises, in the order in which help is needed."""
+def alarms(text: str, alone: float = ALONE) -> list[Alarm]:
+    """Return the alarms that a message raises, in the order in which help is needed.
+
+    From the score `alone` on the classifier raises one without a rule.
+    """
     score = _score(text)
     found = [Alarm(rule.kind, rule.name, rule.language) for rule in _counting(matched(text), score)]
-    if score >= ALONE and not any(alarm.kind in CALL_NOW for alarm in found):
+    if score >= alone and not any(alarm.kind in CALL_NOW for alarm in found):
         scores = _classifiers()[1].scores(text)
         kind = _LABELS[max(_LABELS, key=lambda label: scores[label])]
         if not found or kind in CALL_NOW:
@@ -106,4 +110,4 @@ def sounds_urgent(text: str) -> bool:
 
     An answer to such a message that was not understood names the number to call.
     """
-    return _score(text) >= _SOUNDS_URGENT
+    return _score(text) >= WORRYING
