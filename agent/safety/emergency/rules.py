@@ -1,12 +1,11 @@
 """Load the rules of emergencies and find those that a message matches. Pure.
 
-A rule says what happened (`what`, phrases of which one must match) and what else must be in the message (`also`). Most rules
-are evidence, which counts when the classifier agrees; see `detection.py`. A `sure` rule is an alarm whatever the classifier
-says. A match does not count where a phrase of `explained.yaml`, or of the rule's own `unless`, explains the matched words
-themselves: it denies them, only asks about them, or makes them a figure of speech. No word elsewhere in the message cancels it.
+A rule says what happened: `what`, phrases of which one must match. Most rules are evidence, which counts when the classifier
+agrees; see `detection.py`. A `sure` rule is an alarm whatever the classifier says. A match does not count where a phrase of
+`explained.yaml`, or of the rule's own `unless`, explains the matched words themselves: it denies them, only asks about them, or
+makes them a figure of speech. No word elsewhere in the message cancels it.
 """
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -66,8 +65,6 @@ class Rule(Pattern):
     """An alarm even where the classifier disagrees."""
     language: str = ""
     """The language of its words when it is none that the assistant speaks: "ru", "uk", "ar", "fr", "es", "am"."""
-    also: Phrases = ()
-    """Each of these occurs somewhere in the message, in any order."""
     at_most_words: int = 0
     """The rule is only for messages of so few words; 0 for any."""
 
@@ -78,20 +75,11 @@ class RuleFile(PatternFile):
     rules: tuple[Rule, ...] = ()
 
 
-class _Prepared(NamedTuple):
-    """A rule with the names of its concepts in the lexicon."""
-
-    rule: Rule
-    also: Sequence[str]
-    explained: Sequence[str]
-    """Names of the groups of phrases that explain a match of any rule."""
-
-
 class _Rules(NamedTuple):
     lexicon: Lexicon
-    prepared: Sequence[_Prepared]
-    by_word: Mapping[str, Sequence[int]]
-    """For each word that may show a rule's event, the places of such rules: most rules need not be tried."""
+    rules: Sequence[Rule]
+    explained: Sequence[str]
+    """Names of the groups of phrases that explain a match of any rule."""
 
 
 @lru_cache(maxsize=1)
@@ -112,17 +100,7 @@ def _loaded() -> _Rules:
     if len(set(names)) < len(names):
         raise ValueError("two rules have one name")
     concepts |= concepts_of(rules)
-    prepared = []
-    for rule in rules:
-        also = {f"also: {rule.name} {number}": [phrase] for number, phrase in enumerate(rule.also)}
-        concepts |= also
-        prepared.append(_Prepared(rule, tuple(also), tuple(explained)))
-    lexicon = Lexicon(concepts, typo_from=TYPO_FROM)
-    by_word: dict[str, list[int]] = defaultdict(list)
-    for place, (rule, _, _) in enumerate(prepared):
-        for word in lexicon.index_words(f"what: {rule.name}"):
-            by_word[word].append(place)
-    return _Rules(lexicon, prepared, by_word)
+    return _Rules(Lexicon(concepts, typo_from=TYPO_FROM), rules, tuple(explained))
 
 
 def concepts_of(patterns: Iterable[Pattern]) -> dict[str, Iterable[str]]:
@@ -137,31 +115,24 @@ def concepts_of(patterns: Iterable[Pattern]) -> dict[str, Iterable[str]]:
 def matches(message: Sentence, pattern: Pattern, explained: Iterable[str] = ()) -> list[Span]:
     """Return where a message says it, in words that neither its `unless` nor one of these groups explains."""
     groups = [*explained, f"unless: {pattern.name}"]
-    return unexplained(message, f"what: {pattern.name}", groups)
-
-
-def unexplained(message: Sentence, concept: str, groups: Sequence[str]) -> list[Span]:
-    """Return where a concept occurs without a phrase of these groups around it."""
     return [
-        hit for hit in message.spans(concept) if not any(message.explains(group, hit) for group in groups)
+        hit
+        for hit in message.spans(f"what: {pattern.name}")
+        if not any(message.explains(group, hit) for group in groups)
     ]
 
 
 def rules_all() -> Sequence[Rule]:
     """Return every rule, for tests."""
-    return [prepared.rule for prepared in _loaded().prepared]
-
-
-def _applies(message: Sentence, prepared: _Prepared) -> bool:
-    rule = prepared.rule
-    if rule.at_most_words and len(message.words) > rule.at_most_words:
-        return False
-    return all(map(message.has, prepared.also)) and bool(matches(message, rule, prepared.explained))
+    return _loaded().rules
 
 
 def matched(text: str) -> list[Rule]:
     """Return the rules that a message matches."""
-    lexicon, prepared, by_word = _loaded()
+    lexicon, rules, explained = _loaded()
     message = lexicon.read_whole(text)
-    places = {place for word in message.keys for place in by_word.get(word, ())}
-    return [prepared[place].rule for place in sorted(places) if _applies(message, prepared[place])]
+    return [
+        rule
+        for rule in rules
+        if not 0 < rule.at_most_words < len(message.words) and matches(message, rule, explained)
+    ]

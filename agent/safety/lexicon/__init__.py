@@ -278,10 +278,6 @@ class Lexicon:
         )
         return {name: _concept(phrases, places[name], common) for name, phrases in self._phrases.items()}
 
-    def index_words(self, concept: str) -> frozenset[str]:
-        """Return words of which one must be in a sentence (as `Sentence.keys` has them) that the concept occurs in."""
-        return self._concepts[concept].index_words
-
     @classmethod
     def load(cls, name: str, *, typo_from: int = 0) -> "Lexicon":
         """Return the lexicon in `<name>.yaml` beside this module."""
