@@ -26,7 +26,18 @@ _STILL_ANSWERED: Final = frozenset(
     {"hours", "branch", "person", "language", "who", "help", "logout", "resend", "out_of_scope"}
 )
 _COURTESIES: Final = frozenset({"greeting", "thanks", "bye", "declined", "nothing_asked"})
-_NO_MEDICINE: Final = frozenset({"health", "upset", "unknown"})
+_OF_MEDICINES: Final = frozenset(
+    {
+        "price",
+        "interaction",
+        "list_at",
+        "stock_place",
+        "prescriptions",
+        "refill_status",
+        "renew",
+        "what_refill",
+    }
+)
 _NOT_CALM: Final = frozenset({"person", "health", "upset", "unknown"})
 
 
@@ -93,7 +104,7 @@ async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
     if understood.frames and all(frame.intent in _COURTESIES for frame in understood.frames):
         return FixedReply(turn, _after(remark_reply(turn, "forget"), turn, calm=is_calm))
     if not answered:
-        asks_medicine = any(frame.intent not in _NO_MEDICINE for frame in understood.frames)
+        asks_medicine = any(frame.medicines or frame.intent in _OF_MEDICINES for frame in understood.frames)
         if asks_medicine and not alarms:
             reply = held_reply(turn)
         else:

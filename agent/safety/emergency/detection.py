@@ -27,6 +27,8 @@ ALONE: Final = 0.35
 """From this score on a message is an alarm without a rule."""
 WORRYING: Final = 0.0
 """From this score on a message may be an alarm: enough where an emergency is open already."""
+_CALLS: Final = -0.25
+"""From this score on of a kind that needs a call, an extra dose or a reaction needs one as well."""
 _LETTERS: Final = re.compile(r"[a-z\u05d0-\u05ea]", re.IGNORECASE)
 CLASSIFIER: Final = "classifier"
 """Stands for the rule of an alarm that no rule raised."""
@@ -76,16 +78,23 @@ def _counting(rules: Sequence[Rule], score: float) -> list[Rule]:
 def alarms(text: str, alone: float = ALONE) -> list[Alarm]:
     """Return the alarms that a message raises, in the order in which help is needed.
 
-    From the score `alone` on the classifier raises one without a rule.
+    From the score `alone` on the classifier raises one without a rule, and adds a kind that needs a call where the rules
+    found none. Below the usual score it is not asked for the kind: an ambulance is right for each.
     """
     score = _score(text)
     found = [Alarm(rule.kind, rule.name, rule.language) for rule in _counting(matched(text), score)]
     if score >= alone and not any(alarm.kind in CALL_NOW for alarm in found):
-        scores = _classifiers()[1].scores(text)
-        kind = _LABELS[max(_LABELS, key=lambda label: scores[label])]
-        if not found or kind in CALL_NOW:
-            found.append(Alarm(kind, CLASSIFIER))
+        kinds = _kinds(text) if score >= ALONE else [Emergency.MEDICAL]
+        found += [Alarm(kind, CLASSIFIER) for kind in kinds if not found or kind in CALL_NOW]
     return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
+
+
+def _kinds(text: str) -> list[Emergency]:
+    """Return the kind that the classifier scores highest, and one that needs a call if it may be that."""
+    scores = {_LABELS[label]: score for label, score in _classifiers()[1].scores(text).items()}
+    best = max(scores, key=lambda kind: scores[kind])
+    call = max(CALL_NOW, key=lambda kind: scores[kind])
+    return [best, call] if call != best and scores[call] >= _CALLS else [best]
 
 
 def kinds_of(found: Sequence[Alarm]) -> list[Emergency]:
