@@ -48,12 +48,12 @@ async def intercept(context: TurnContext) -> Session | None:
     """Return the session that answers this turn in place of a model, or None."""
     turn = context.turn
     alarms = open_emergency.alarms_in(turn)
-    if open_emergency.is_new(turn, alarms) and not open_emergency.reports_end(turn, alarms):
+    if alarms and not open_emergency.reports_end(turn, alarms):
         return FixedReply(turn, alarm_reply(turn, alarms, emergency.kinds_of(alarms)))
     session = await _settled(context)
     if not open_emergency.is_open(turn.state):
         return session or await _refused(context)
-    return open_emergency.under_alarm(session) if session else await open_emergency.session_for(turn, alarms)
+    return open_emergency.under_alarm(session) if session else await open_emergency.session_for(turn)
 
 
 async def _settled(context: TurnContext) -> Session | None:

@@ -60,27 +60,22 @@ def reports_end(turn: Turn, alarms: Sequence[Alarm]) -> bool:
 
 
 def alarms_in(turn: Turn) -> list[Alarm]:
-    """Return the alarms of a message; where an emergency is open a worrying one counts already."""
-    if not turn.text:
-        return []
-    return emergency.alarms(turn.text, WORRYING) if is_open(turn.state) else emergency.alarms(turn.text)
+    """Return the alarms of a message.
 
-
-def is_new(turn: Turn, alarms: Sequence[Alarm]) -> bool:
-    """Return whether these alarms are answered as alarms, and not as a message while an emergency is open.
-
-    What only the classifier takes for one ("should he stop taking his medicine?") is no new alarm under an emergency that
-    has the number to call in each of its answers already.
+    While a pharmacist or doctor is enough, a worrying message is an alarm already. While a call is needed, what only the
+    classifier takes for an alarm ("should he stop taking his medicine?") is none: each answer has the number.
     """
     found = turn.state.get("emergency")
-    if not found or any(alarm.rule != CLASSIFIER for alarm in alarms):
-        return bool(alarms)
-    is_call_open = any(Emergency(kind) in CALL_NOW for kind in found["kinds"])
-    return not is_call_open and any(alarm.kind in CALL_NOW for alarm in alarms)
+    if not turn.text or not found:
+        return emergency.alarms(turn.text) if turn.text else []
+    if not any(Emergency(kind) in CALL_NOW for kind in found["kinds"]):
+        return emergency.alarms(turn.text, WORRYING)
+    return [alarm for alarm in emergency.alarms(turn.text) if alarm.rule != CLASSIFIER]
 
 
-async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
+async def session_for(turn: Turn) -> Session:
     """Return the session that answers a message while an emergency is open."""
+    worrying = emergency.sounds_urgent(turn.text)
     remark = remark_in(turn.text)
     if remark == "ended":
         # "It will all be over": in a crisis that is no end of the danger.
@@ -95,7 +90,7 @@ async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
     asks_advice = policy.check_input(turn.text) != policy.InputVerdict.ANSWER
     is_calm = (
         bool(understood.frames)
-        and not alarms
+        and not worrying
         and not turn.resumed
         and not asks_advice
         and not any(frame.intent in _NOT_CALM for frame in understood.frames)
@@ -104,11 +99,14 @@ async def session_for(turn: Turn, alarms: Sequence[Alarm] = ()) -> Session:
     if understood.frames and all(frame.intent in _COURTESIES for frame in understood.frames):
         return FixedReply(turn, _after(remark_reply(turn, "forget"), turn, calm=is_calm))
     if not answered:
-        asks_medicine = any(frame.medicines or frame.intent in _OF_MEDICINES for frame in understood.frames)
-        if asks_medicine and not alarms:
+        asks_medicine = any(
+            frame.intent in _OF_MEDICINES or any("id" in medicine for medicine in frame.medicines)
+            for frame in understood.frames
+        )
+        if asks_medicine and not worrying:
             reply = held_reply(turn)
         else:
-            reply = remark_reply(turn, "what_now", can_end=not alarms)
+            reply = remark_reply(turn, "what_now", can_end=not worrying)
         return FixedReply(turn, _after(reply, turn, calm=is_calm))
     offline = OfflineSession(turn, replace(understood, frames=answered, parts=()))
     held = "" if len(answered) == len(understood.frames) else say("emergency_held", offline.language)

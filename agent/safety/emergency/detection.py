@@ -71,20 +71,23 @@ def is_alarm(rules: Sequence[Rule], score: float) -> bool:
     return score >= ALONE or bool(_counting(rules, score))
 
 
-def _counting(rules: Sequence[Rule], score: float) -> list[Rule]:
-    return [rule for rule in rules if rule.sure or score >= AGREES]
+def _counting(rules: Sequence[Rule], score: float, agrees: float = AGREES) -> list[Rule]:
+    return [rule for rule in rules if rule.sure or score >= agrees]
 
 
 def alarms(text: str, alone: float = ALONE) -> list[Alarm]:
     """Return the alarms that a message raises, in the order in which help is needed.
 
-    From the score `alone` on the classifier raises one without a rule, and adds a kind that needs a call where the rules
-    found none. Below the usual score it is not asked for the kind: an ambulance is right for each.
+    From the score `alone` on, the classifier raises one without a rule, and adds a kind that needs a call where the rules
+    found none. Below the usual threshold it is not asked for the kind: an ambulance is right for each.
     """
     score = _score(text)
-    found = [Alarm(rule.kind, rule.name, rule.language) for rule in _counting(matched(text), score)]
+    found = [
+        Alarm(rule.kind, rule.name, rule.language)
+        for rule in _counting(matched(text), score, min(AGREES, alone))
+    ]
     if score >= alone and not any(alarm.kind in CALL_NOW for alarm in found):
-        kinds = _kinds(text) if score >= ALONE else [Emergency.MEDICAL]
+        kinds = _kinds(text) if alone >= ALONE else [Emergency.MEDICAL]
         found += [Alarm(kind, CLASSIFIER) for kind in kinds if not found or kind in CALL_NOW]
     return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
 
