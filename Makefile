@@ -23,9 +23,9 @@ LOCK := uv pip compile --quiet --no-config --universal --python-version 3.11 --g
 run: .venv/run
 	@exec $(BIN)/python manage.py start --port $(PORT)
 
-# Three workers on two cores: many tests wait for a browser, another process or a clock.
+# Two workers a core: many tests wait for a browser, another process or a clock. Redis has databases for so many.
 test: .venv/test
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(os.cpu_count() * 3 // 2)') --dist worksteal
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(min(os.cpu_count() * 2, 8))') --dist worksteal
 
 lint: .venv/test
 	$(BIN)/ruff format --check .
