@@ -1,4 +1,4 @@
-"""Define the messages that the chat's server sends. The code that sends one adds `"v": 1`."""
+"""Define the types of the messages that the chat's server sends, without `"v": 1`, which sending adds to each."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -197,7 +197,7 @@ def client_open(key: str, base_url: str, seconds: float) -> openai.AsyncOpenAI:
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Return the certificates that are trusted; reading them takes longer than all else in opening a client."""
+    """Read the trusted certificates once per process, since that takes longest in opening a client; new ones need a restart."""
     return httpx2.create_ssl_context()
 
 

@@ -14,7 +14,7 @@ from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepR
 from agent.llm.offline.session import OfflineSession
 from agent.llm.offline.understand import understand
 from agent.safety import emergency, policy
-from agent.safety.emergency import CALL_NOW, CLASSIFIER, WORRYING, Alarm, Emergency
+from agent.safety.emergency import CALL_NOW, CLASSIFIER, Alarm, Emergency
 from agent.safety.emergency.after import remark_in, words_after_end
 from agent.state import ConversationState, OpenEmergency
 from agent.threads import run_db
@@ -66,11 +66,16 @@ def alarms_in(turn: Turn) -> list[Alarm]:
     classifier takes for an alarm ("should he stop taking his medicine?") is none: each answer has the number.
     """
     found = turn.state.get("emergency")
-    if not turn.text or not found:
-        return emergency.alarms(turn.text) if turn.text else []
-    if not any(Emergency(kind) in CALL_NOW for kind in found["kinds"]):
-        return emergency.alarms(turn.text, WORRYING)
-    return [alarm for alarm in emergency.alarms(turn.text) if alarm.rule != CLASSIFIER]
+    alarms = emergency.alarms(turn.text) if turn.text else []
+    if not found:
+        return alarms
+    by_rules = [alarm for alarm in alarms if alarm.rule != CLASSIFIER]
+    is_call_open = any(Emergency(kind) in CALL_NOW for kind in found["kinds"])
+    is_call_new = any(alarm.kind in CALL_NOW for alarm in by_rules)
+    if turn.text and emergency.sounds_urgent(turn.text) and not (is_call_open or is_call_new):
+        # Whichever kind the classifier would say: somebody alone with a reaction is in no crisis.
+        return [Alarm(Emergency.MEDICAL, CLASSIFIER), *by_rules]
+    return by_rules
 
 
 async def session_for(turn: Turn) -> Session:

@@ -27,6 +27,8 @@ class Header(BaseModel):
     labels: tuple[str, ...]
     bias: tuple[float, ...]
     """For each label the score of a text without known features."""
+    features: int
+    """The number of further lines, so that a file that was cut off is noticed."""
 
 
 class Classifier:
@@ -41,13 +43,15 @@ class Classifier:
     def load(cls, name: str) -> "Classifier":
         """Return the classifier in `<name>.tsv` beside this module. Raises ValueError for a damaged file."""
         with (FOLDER / f"{name}.tsv").open(encoding="utf-8") as lines:
-            header = Header.model_validate_json(next(lines))
+            header = Header.model_validate_json(next(lines, ""))
             weights = {}
             for line in lines:
                 feature, *numbers = line.split("\t")
                 if len(numbers) != 1 + len(header.labels):
                     raise ValueError(f"{name}.tsv: the line of {feature!r} has {len(numbers)} numbers")
                 weights[feature] = tuple(map(float, numbers))
+        if len(weights) != header.features:
+            raise ValueError(f"{name}.tsv: {len(weights)} features, not {header.features}")
         return cls(header, weights)
 
     def scores(self, text: str) -> Mapping[str, float]:

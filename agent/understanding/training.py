@@ -135,12 +135,12 @@ def _train(
     chosen = vectorizer(vocabulary=sorted(names[place] for place in strongest))
     machines = _machines(chosen.transform(counted), flags, importance)
     columns = [chosen.idf_, *(weights for weights, _ in machines)]
-    header = Header(data=data, labels=tuple(flags), bias=tuple(round(bias, 4) for _, bias in machines))
     table = {
         str(name): tuple(round(float(column[place]), 3) for column in columns)
         for place, name in enumerate(chosen.get_feature_names_out())
     }
-    return Classifier(header, table)
+    bias = tuple(round(bias, 4) for _, bias in machines)
+    return Classifier(Header(data=data, labels=tuple(flags), bias=bias, features=len(table)), table)
 
 
 def _machines(

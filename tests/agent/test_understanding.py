@@ -1,16 +1,17 @@
 """The classifiers are those that the labelled sentences give, recognise sentences of authors left out, and refuse damage."""
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from agent.safety.emergency import alarms, detection
 from agent.safety.emergency.detection import is_alarm
 from agent.safety.emergency.rules import matched
+from agent.turn import guard
 from agent.understanding import HARMLESS, URGENT, classifier, training
-from agent.understanding.classifier import Classifier
+from agent.understanding.classifier import Classifier, Header
 from agent.understanding.features import features
 
 SENTENCES = Path(settings.BASE_DIR) / "fixtures" / "understanding" / "urgency.jsonl"
@@ -38,25 +39,50 @@ def test_a_misspelt_word_shares_most_letter_sequences_with_the_right_one() -> No
     assert features("took 40 pills")["took+#10"] == 1 and features("לא נושם")["לא+נושמ"] == 1
 
 
-def test_a_text_without_known_features_gets_the_bias_alone() -> None:
-    made = Classifier.load("urgency")
-    assert made.scores("")[URGENT] == pytest.approx(made.header.bias[0], abs=1)
-    assert set(made.scores("x")) == {URGENT}
+def test_scores_are_the_weighted_features_over_their_length() -> None:
+    header = Header(data="", labels=("urgent", "calm"), bias=(-0.5, 0.25), features=2)
+    made = Classifier(header, {"=pain": (3.0, 1.0, -1.0), "+pain": (4.0, 0.5, 0.0)})
+    assert made.scores("hello") == {"urgent": -0.5, "calm": 0.25}
+    assert made.scores("Pain!") == {
+        "urgent": pytest.approx((3 * 1 + 4 * 0.5) / 5 - 0.5),
+        "calm": pytest.approx(-3 / 5 + 0.25),
+    }
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "no json\n_a\t1\t1\n", '{"data": "", "labels": ["urgent"], "bias": [0]}\n_a\t1\n']
+    "damage",
+    [
+        "",
+        "no json\n_a\t1\t1\n",
+        '{"data": "", "labels": ["urgent"], "bias": [0], "features": 1}\n_a\t1\n',
+        '{"data": "", "labels": ["urgent"], "bias": [0], "features": 2}\n_a\t1\t1\n',
+    ],
+    ids=["empty", "no header", "short line", "cut off"],
 )
-def test_damaged_weights_are_refused(damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_damaged_weights_the_site_does_not_start(
+    damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "urgency.tsv").write_text(damage, encoding="utf-8")
     monkeypatch.setattr(classifier, "FOLDER", tmp_path)
-    with pytest.raises((ValueError, StopIteration)):
-        Classifier.load("urgency")
+    detection._classifiers.cache_clear()
+    try:
+        with pytest.raises(ValueError):
+            guard.warm_up()
+    finally:
+        detection._classifiers.cache_clear()
+
+
+def test_the_weights_recognise_the_sentences_that_they_learned_from() -> None:
+    """Damage to the weights, the thresholds or the rules shows here, at no cost of a training."""
+    rows = training.labelled_read(SENTENCES)[::10]
+    urgent = [bool(alarms(row.text)) for row in rows if row.label != HARMLESS]
+    harmless = [bool(alarms(row.text)) for row in rows if row.label == HARMLESS]
+    assert sum(urgent) / len(urgent) > 0.97 and sum(harmless) / len(harmless) < 0.01
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(not os.environ.get("CI"), reason="trains for half a minute; runs in CI")
-def test_training_recognises_authors_left_out_and_can_be_repeated(tmp_path: Path) -> None:
+@pytest.mark.skipif(not os.environ.get("CI"), reason="trains three times, for a minute; runs in CI")
+def test_training_recognises_authors_left_out_and_gives_these_weights() -> None:
     rows = training.labelled_read(SENTENCES)
     left_out = set(training.folds(rows, 6)[0])
     trained = training.train_urgency([row for place, row in enumerate(rows) if place not in left_out])
@@ -66,10 +92,7 @@ def test_training_recognises_authors_left_out_and_can_be_repeated(tmp_path: Path
         (harmless if row.label == HARMLESS else urgent).append(alarm)
     assert sum(urgent) / len(urgent) > 0.85 and sum(harmless) / len(harmless) < 0.04
 
-    again = training.train_kinds(rows, "same")
-    kept = Classifier.load("urgency_kind")
-    for text in ("he is not breathing", "הילד בלע אקונומיקה", "I want to end my life"):
-        assert again.scores(text) == pytest.approx(kept.scores(text), abs=0.05)
-    training.write(again, tmp_path / "kinds.tsv")
-    header = json.loads((tmp_path / "kinds.tsv").read_text(encoding="utf-8").splitlines()[0])
-    assert header["data"] == "same"
+    for name, train in (("urgency", training.train_urgency), ("urgency_kind", training.train_kinds)):
+        again, kept = train(rows), Classifier.load(name)
+        for row in rows[::200]:
+            assert again.scores(row.text) == pytest.approx(kept.scores(row.text), abs=0.02), row.text

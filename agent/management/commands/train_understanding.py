@@ -1,4 +1,4 @@
-"""`train_understanding`: train the classifiers from `fixtures/understanding` and write their weights; `--report` measures them."""
+"""`train_understanding [--report]`: train the classifiers of emergencies and write their weights, or measure them."""
 
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Train, then write or report."""
+        """Train the classifiers and write their weights, or print how they measure."""
         path = Path(settings.BASE_DIR) / "fixtures" / "understanding" / "urgency.jsonl"
         rows = training.labelled_read(path)
         try:

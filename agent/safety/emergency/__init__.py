@@ -7,7 +7,6 @@ and applies them, `detection.py` decides with the classifiers of `agent/understa
 from agent.safety.emergency.detection import (
     CALL_NOW,
     CLASSIFIER,
-    WORRYING,
     Alarm,
     alarms,
     detect,
@@ -20,7 +19,6 @@ from agent.safety.emergency.rules import Emergency
 __all__ = [
     "CALL_NOW",
     "CLASSIFIER",
-    "WORRYING",
     "Alarm",
     "Emergency",
     "alarms",

@@ -33,7 +33,7 @@ def _loaded() -> tuple[Lexicon, tuple[RemarkRule, ...]]:
 
 
 def remark_rules() -> tuple[RemarkRule, ...]:
-    """Return every rule, for tests."""
+    """Return all rules; only tests need them."""
     return _loaded()[1]
 
 
@@ -59,7 +59,7 @@ def _remarks(text: str) -> Iterator[tuple[RemarkRule, str]]:
 
 
 def _without_questions(text: str) -> str:
-    """Return a message without its questions: "is everything fine?" ends nothing."""
+    """Return a message without its questions, since a question ("is everything fine?") must not end an emergency."""
     parts, start = [], 0
     for mark in SENTENCE_MARK.finditer(text):
         if "?" not in mark.group() and "؟" not in mark.group():

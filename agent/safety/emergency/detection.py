@@ -1,8 +1,9 @@
-"""Decide whether a message is an emergency, and of which kind, from the rules that it matches and the classifier's score. Pure.
+"""Decide whether a message is an emergency, and of which kind. Pure.
 
-The classifier learned from `fixtures/understanding/urgency.jsonl`; the rules name what happened. A sure rule is an alarm. Any
-other rule needs a score that agrees, and without a rule the score must be high. The three thresholds come from sentences by
-authors who were left out of the training (`manage.py train_understanding --report`).
+Rules name what happened; a classifier, which learned from `fixtures/understanding/urgency.jsonl`, scores how urgent the whole
+message is. A sure rule is an alarm. Any other rule needs a score of `AGREES`, and without a rule the score must reach `ALONE`. The
+thresholds were chosen on sentences by authors left out of the training (`manage.py train_understanding --report`), `AGREES` and
+`_CALLS` also on messages that had been measured before (docs/emergencies-missed.md).
 """
 
 import re
@@ -25,13 +26,13 @@ AGREES: Final = 0.2
 """From this score on a rule that is not sure is an alarm."""
 ALONE: Final = 0.35
 """From this score on a message is an alarm without a rule."""
-WORRYING: Final = 0.0
-"""From this score on a message may be an alarm: enough where an emergency is open already."""
+_WORRYING: Final = 0.0
+"""From this score on a message may be an emergency."""
 _CALLS: Final = -0.25
-"""From this score on of a kind that needs a call, an extra dose or a reaction needs one as well."""
+"""From this score for a kind that needs a call on, an extra dose or a reaction needs a call as well."""
 _LETTERS: Final = re.compile(r"[a-z\u05d0-\u05ea]", re.IGNORECASE)
 CLASSIFIER: Final = "classifier"
-"""Stands for the rule of an alarm that no rule raised."""
+"""The `Alarm.rule` of an alarm that the classifier raised without a rule."""
 CALL_NOW: Final = frozenset({Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL})
 """Kinds that need a call; the others need a pharmacist or a doctor first."""
 _ORDER: Final = tuple(Emergency)
@@ -45,7 +46,7 @@ _COVERED: Final[Mapping[Emergency, frozenset[Emergency]]] = {
 
 
 class Alarm(NamedTuple):
-    """An emergency that a message describes, and the rule that recognised it."""
+    """Emergency that a message describes, with the name of the rule that recognised it."""
 
     kind: Emergency
     rule: str
@@ -71,24 +72,19 @@ def is_alarm(rules: Sequence[Rule], score: float) -> bool:
     return score >= ALONE or bool(_counting(rules, score))
 
 
-def _counting(rules: Sequence[Rule], score: float, agrees: float = AGREES) -> list[Rule]:
-    return [rule for rule in rules if rule.sure or score >= agrees]
+def _counting(rules: Sequence[Rule], score: float) -> list[Rule]:
+    """Return the rules that are alarms at this score."""
+    return [rule for rule in rules if rule.sure or score >= AGREES]
 
 
-def alarms(text: str, alone: float = ALONE) -> list[Alarm]:
-    """Return the alarms that a message raises, in the order in which help is needed.
-
-    From the score `alone` on, the classifier raises one without a rule, and adds a kind that needs a call where the rules
-    found none. Below the usual threshold it is not asked for the kind: an ambulance is right for each.
-    """
-    score = _score(text)
-    found = [
-        Alarm(rule.kind, rule.name, rule.language)
-        for rule in _counting(matched(text), score, min(AGREES, alone))
-    ]
-    if score >= alone and not any(alarm.kind in CALL_NOW for alarm in found):
-        kinds = _kinds(text) if alone >= ALONE else [Emergency.MEDICAL]
-        found += [Alarm(kind, CLASSIFIER) for kind in kinds if not found or kind in CALL_NOW]
+def alarms(text: str) -> list[Alarm]:
+    """Return the alarms that a message raises, in the order in which help is needed."""
+    rules, score = matched(text), _score(text)
+    if not is_alarm(rules, score):
+        return []
+    found = [Alarm(rule.kind, rule.name, rule.language) for rule in _counting(rules, score)]
+    if score >= ALONE and not any(alarm.kind in CALL_NOW for alarm in found):
+        found += [Alarm(kind, CLASSIFIER) for kind in _kinds(text) if not found or kind in CALL_NOW]
     return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
 
 
@@ -122,4 +118,4 @@ def sounds_urgent(text: str) -> bool:
 
     An answer to such a message that was not understood names the number to call.
     """
-    return _score(text) >= WORRYING
+    return _score(text) >= _WORRYING

@@ -123,7 +123,7 @@ def matches(message: Sentence, pattern: Pattern, explained: Iterable[str] = ()) 
 
 
 def rules_all() -> Sequence[Rule]:
-    """Return every rule, for tests."""
+    """Return all rules; only tests need them."""
     return _loaded().rules
 
 
