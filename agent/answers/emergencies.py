@@ -23,6 +23,8 @@ _PERSON_FIRST: Final[Mapping[Emergency, str]] = {
     Emergency.ADVERSE: "adverse_reaction",
 }
 """With the reason of the hand-off that is offered."""
+IS_IT_OVER: Final = "is_it_over"
+"""The kind of the pending question whether the emergency is over."""
 _SWALLOWED: Final = frozenset({Emergency.POISONING, Emergency.EXTRA_DOSE})
 
 
@@ -52,11 +54,11 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
     return _with_phones(reply)
 
 
-def over_reply(turn: Turn) -> Reply:
+def ended_reply(turn: Turn) -> Reply:
     """Return the answer to a customer who says that it is over: ordinary questions are answered again."""
     return _with_phones(
         Reply(
-            say("emergency_after_over", turn.language, **_numbers()),
+            say("emergency_ended", turn.language, **_numbers()),
             turn.language,
             {**turn.state, "pending": None, "emergency": None},
             suggestions=[say("chip_branches", turn.language)],
@@ -65,21 +67,22 @@ def over_reply(turn: Turn) -> Reply:
     )
 
 
-def remark_reply(turn: Turn, remark: Remark, *, can_end: bool = False) -> Reply:
-    """Return the answer to what a customer says about the open emergency: never advice.
-
-    With `can_end` a button says that it is over.
-    """
+def remark_reply(turn: Turn, remark: Remark) -> Reply:
+    """Return the answer to what a customer says about the open emergency: never advice."""
     kind = _first_kind(turn.state)
+    if remark == "over":
+        key = "emergency_after_over_SELF_HARM" if kind == Emergency.SELF_HARM else "emergency_after_over"
+        asked = _while_open(turn, say(key, turn.language, number=_number(kind)), can_end=True)
+        return replace(asked, state={**asked.state, "pending": {"kind": IS_IT_OVER}})
     if kind in _PERSON_FIRST and remark not in ("coming", "forget"):
-        reply = _while_open(turn, say("emergency_after_person_first", turn.language), can_end=True)
+        reply = _while_open(turn, say("emergency_after_person_first", turn.language), can_end=False)
         return replace(reply, state={**reply.state, "pending": person_offered(_PERSON_FIRST[kind])})
     if kind == Emergency.SELF_HARM and remark in ("fine", "wait", "vomit", "what_now"):
         remark = "alone"
     elif kind != Emergency.SELF_HARM and remark == "alone":
         remark = "what_now"
     text = say(f"emergency_after_{remark}", turn.language, number=_number(kind))
-    return _while_open(turn, text, can_end=can_end or remark in ("forget", "coming"))
+    return _while_open(turn, text, can_end=remark in ("forget", "coming"))
 
 
 def held_reply(turn: Turn) -> Reply:

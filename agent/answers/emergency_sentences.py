@@ -8,34 +8,36 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "זה נשמע כמו מצב חירום. התקשרו עכשיו למד״א: {medical}.",
     ),
     "emergency_POISONING": (
-        "Too much of a medicine or swallowing something harmful is an emergency. Call {medical} now, also if there are no signs yet.",
-        "נטילת יתר או בליעת חומר מסוכן הן מצב חירום. התקשרו עכשיו ל-{medical}, גם אם אין עדיין סימנים.",
+        "Too much of a medicine, or something harmful swallowed, breathed in or in the eyes, is an emergency. Call {medical} now, also if there are no signs yet.",
+        "נטילת יתר, או חומר מסוכן שנבלע, נשאף או חדר לעיניים, הם מצב חירום. התקשרו עכשיו ל-{medical}, גם אם אין עדיין סימנים.",
     ),
     "emergency_POISONING_CENTRE": (
-        "Too much of a medicine or swallowing something harmful is an emergency. Call the poison centre now: {poison}, "
+        "Too much of a medicine, or something harmful swallowed, breathed in or in the eyes, is an emergency. Call the poison centre now: {poison}, "
         "also if there are no signs yet. Whoever is unconscious, shaking or breathing badly needs {medical}.",
-        "נטילת יתר או בליעת חומר מסוכן הן מצב חירום. התקשרו עכשיו למרכז להרעלות: {poison}, גם אם אין עדיין סימנים. "
+        "נטילת יתר, או חומר מסוכן שנבלע, נשאף או חדר לעיניים, הם מצב חירום. התקשרו עכשיו למרכז להרעלות: {poison}, גם אם אין עדיין סימנים. "
         "בחוסר הכרה, בפרכוסים או בקשיי נשימה: {medical}.",
     ),
     "emergency_SELF_HARM": (
-        "You don't have to be alone with this. ERAN, {crisis}, answers at any hour. In immediate danger call {medical}.",
-        "לא חייבים להישאר עם זה לבד. ער״ן, {crisis}, זמינים בכל שעה. בסכנה מיידית: מד״א, {medical}.",
+        "You don't have to be alone with this. ERAN, {crisis}, answers at any hour. If anything was taken or done, or may be done now, call {medical}.",
+        "לא חייבים להישאר עם זה לבד. ער״ן, {crisis}, זמינים בכל שעה. אם משהו כבר נלקח או נעשה, או עלול לקרות עכשיו: מד״א, {medical}.",
     ),
     "emergency_EXTRA_DOSE": (
         "Please speak to a pharmacist or doctor right away about the extra dose. "
-        "If you feel unwell, call {medical}.",
-        "נא לפנות מיד לרוקח או לרופא בנוגע למנה הנוספת. אם מרגישים לא טוב, התקשרו ל-{medical}.",
+        "If anything feels wrong (drowsy, confused, shaking, a racing heart, hard to breathe), call {medical} now.",
+        "נא לפנות מיד לרוקח או לרופא בנוגע למנה הנוספת. אם משהו לא כשורה (ישנוניות, בלבול, רעד, דופק מהיר, קושי לנשום), "
+        "התקשרו עכשיו ל-{medical}.",
     ),
     "emergency_EXTRA_DOSE_CENTRE": (
         "Please speak to the poison centre, {poison}, a pharmacist or a doctor right away about the extra dose. "
-        "If you feel unwell, call {medical}.",
+        "If anything feels wrong (drowsy, confused, shaking, a racing heart, hard to breathe), call {medical} now.",
         "נא לפנות מיד למרכז להרעלות, {poison}, לרוקח או לרופא בנוגע למנה הנוספת. "
-        "אם מרגישים לא טוב, התקשרו ל-{medical}.",
+        "אם משהו לא כשורה (ישנוניות, בלבול, רעד, דופק מהיר, קושי לנשום), התקשרו עכשיו ל-{medical}.",
     ),
     "emergency_ADVERSE": (
         "Please speak to a pharmacist or doctor now about this. Call {medical} if breathing is hard, the face or throat "
-        "swells, or somebody faints.",
-        "נא לדבר עכשיו עם רוקח או רופא על כך. התקשרו ל-{medical} אם קשה לנשום, אם הפנים או הגרון מתנפחים, או אם מישהו מתעלף.",
+        "swells, the skin or mouth blisters, or somebody is confused or faints.",
+        "נא לדבר עכשיו עם רוקח או רופא על כך. התקשרו ל-{medical} אם קשה לנשום, אם הפנים או הגרון מתנפחים, אם יש שלפוחיות בעור "
+        "או בפה, או אם מישהו מבולבל או מתעלף.",
     ),
     "emergency_person": ("Shall I pass you on to a pharmacist?", "להעביר אתכם לרוקח או לרוקחת?"),
     # The first line of each answer while an emergency is open.
@@ -49,34 +51,46 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "מצב חירום: המרכז להרעלות, {poison}; בסכנת חיים {medical}.",
     ),
     "emergency_line_SELF_HARM": (
-        "You are not alone: ERAN, {crisis}, at any hour. In immediate danger: {medical}.",
-        "אתם לא לבד: ער״ן, {crisis}, בכל שעה. בסכנה מיידית: {medical}.",
+        "You are not alone: ERAN, {crisis}, at any hour. If anything was taken or done, or may be done now: {medical}.",
+        "אתם לא לבד: ער״ן, {crisis}, בכל שעה. אם משהו כבר נלקח או נעשה, או עלול לקרות עכשיו: {medical}.",
     ),
     "emergency_line_EXTRA_DOSE": (
-        "About the extra dose please speak to a pharmacist or doctor now. If you feel unwell, call {medical}.",
-        "בנוגע למנה הנוספת נא לדבר עכשיו עם רוקח או רופא. אם מרגישים לא טוב, התקשרו ל-{medical}.",
+        "About the extra dose please speak to a pharmacist or doctor now. If anything feels wrong, call {medical}.",
+        "בנוגע למנה הנוספת נא לדבר עכשיו עם רוקח או רופא. אם משהו לא כשורה, התקשרו ל-{medical}.",
     ),
     "emergency_line_EXTRA_DOSE_CENTRE": (
-        "About the extra dose please speak to the poison centre, {poison}, a pharmacist or a doctor now. If you feel unwell, call {medical}.",
-        "בנוגע למנה הנוספת נא לדבר עכשיו עם המרכז להרעלות, {poison}, עם רוקח או עם רופא. אם מרגישים לא טוב, התקשרו ל-{medical}.",
+        "About the extra dose please speak to the poison centre, {poison}, a pharmacist or a doctor now. If anything feels wrong, call {medical}.",
+        "בנוגע למנה הנוספת נא לדבר עכשיו עם המרכז להרעלות, {poison}, עם רוקח או עם רופא. אם משהו לא כשורה, התקשרו ל-{medical}.",
     ),
     "emergency_line_ADVERSE": (
-        "About the reaction please speak to a pharmacist or doctor now. Call {medical} if breathing is hard or somebody faints.",
-        "בנוגע לתגובה נא לדבר עכשיו עם רוקח או רופא. התקשרו ל-{medical} אם קשה לנשום או אם מישהו מתעלף.",
+        "About the reaction please speak to a pharmacist or doctor now. Call {medical} if breathing is hard, the face swells, "
+        "the skin or mouth blisters, or somebody is confused or faints.",
+        "בנוגע לתגובה נא לדבר עכשיו עם רוקח או רופא. התקשרו ל-{medical} אם קשה לנשום, אם הפנים מתנפחים, אם יש שלפוחיות בעור או בפה, "
+        "או אם מישהו מבולבל או מתעלף.",
     ),
     "emergency_held": (
         "Until this is over I give no information on medicines here. Phones and opening hours of branches I can give, and "
-        "a pharmacist can take over. When it is over, please tell me.",
+        "a pharmacist can take over. When it is over, please press the button below.",
         "עד שזה מאחורינו איני מוסר כאן מידע על תרופות. טלפונים ושעות פתיחה של סניפים אפשר לקבל, ורוקח או רוקחת יכולים "
-        "להמשיך מכאן. כשזה נגמר, נא לכתוב לי.",
+        "להמשיך מכאן. כשזה נגמר, נא ללחוץ על הכפתור למטה.",
     ),
-    "emergency_after_over": (
+    "emergency_ended": (
         "Good to hear that. If anything gets worse, call {medical}. You can ask me as usual again.",
         "טוב לשמוע. אם משהו מחמיר, התקשרו ל-{medical}. אפשר שוב לשאול אותי כרגיל.",
     ),
+    "emergency_after_over": (
+        "Is the danger over, and is everybody well? Then press the button below or write “yes”. If not, please call {number}.",
+        "האם הסכנה חלפה וכולם בסדר? אם כן, נא ללחוץ על הכפתור למטה או לכתוב ״כן״. אם לא, נא להתקשר ל-{number}.",
+    ),
+    "emergency_after_over_SELF_HARM": (
+        "Are you safe now? Then press the button below or write “yes”. If not, somebody listens at {number} at any hour.",
+        "האם אתם במקום בטוח עכשיו? אם כן, נא ללחוץ על הכפתור למטה או לכתוב ״כן״. אם לא, ב-{number} יש מי שמקשיב בכל שעה.",
+    ),
     "emergency_after_coming": (
-        "Good that help is on its way or there. {number} can say what to do. When it is over, please tell me.",
-        "טוב שהעזרה בדרך או כבר שם. ב-{number} יאמרו מה לעשות. כשזה ייגמר, נא לומר לי.",
+        "If help is on its way or there, please do what they say. If nobody has called yet, or nobody comes, call {number} now. "
+        "When it is over, please press the button below.",
+        "אם העזרה בדרך או כבר שם, נא לעשות מה שאומרים שם. אם עדיין לא התקשרו, או שאיש לא מגיע, התקשרו עכשיו ל-{number}. "
+        "כשזה ייגמר, נא ללחוץ על הכפתור למטה.",
     ),
     "emergency_after_vomit": (
         "What to give, and what not to do, can only be said by {number}. Please ask them before doing anything.",
@@ -91,8 +105,8 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "מכאן איני יכול לשפוט, וסימנים עלולים להופיע מאוחר יותר. נא לשאול בכל זאת ב-{number}.",
     ),
     "emergency_after_forget": (
-        "If anybody may be in danger, please call {number} all the same. If nobody is, or it is over, please tell me.",
-        "אם מישהו אולי בסכנה, נא להתקשר בכל זאת ל-{number}. אם זה נגמר, נא לכתוב לי.",
+        "If anybody may be in danger, please call {number} all the same. If nobody is, please press the button below.",
+        "אם מישהו אולי בסכנה, נא להתקשר בכל זאת ל-{number}. אם אף אחד לא, נא ללחוץ על הכפתור למטה.",
     ),
     "emergency_after_alone": (
         "That sounds very hard. At {number} somebody listens at any hour, and a pharmacist of ours can take over here.",
@@ -103,8 +117,8 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "את זה יכולים לשפוט רוקח או רופא. להעביר אתכם לרוקח או לרוקחת?",
     ),
     "emergency_after_what_now": (
-        "Please call {number} now: they say what to do until help comes.",
-        "נא להתקשר עכשיו ל-{number}: שם אומרים מה לעשות עד שמגיעה עזרה.",
+        "I can't help with that here. At {number} they say at once what to do.",
+        "בזה איני יכול לעזור כאן. ב-{number} אומרים מיד מה לעשות.",
     ),
     "emergency_chip_safe": ("I'm safe now", "אני במקום בטוח עכשיו"),
     "emergency_chip_over": ("It's over, all is well", "זה נגמר, הכול בסדר"),

@@ -48,7 +48,7 @@ async def intercept(context: TurnContext) -> Session | None:
     """Return the session that answers this turn in place of a model, or None."""
     turn = context.turn
     alarms = open_emergency.alarms_in(turn)
-    if alarms and not open_emergency.reports_end(turn, alarms):
+    if alarms:
         return FixedReply(turn, alarm_reply(turn, alarms, emergency.kinds_of(alarms)))
     session = await _settled(context)
     if not open_emergency.is_open(turn.state):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agent.answers.emergencies import headed, held_reply, over_reply, remark_reply
+from agent.answers.emergencies import IS_IT_OVER, ended_reply, headed, held_reply, remark_reply
 from agent.answers.layout import paragraphs
 from agent.answers.render import say
 from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
@@ -15,7 +15,7 @@ from agent.llm.offline.session import OfflineSession
 from agent.llm.offline.understand import understand
 from agent.safety import emergency, policy
 from agent.safety.emergency import CALL_NOW, CLASSIFIER, Alarm, Emergency
-from agent.safety.emergency.after import remark_in, words_after_end
+from agent.safety.emergency.after import is_end, remark_in
 from agent.state import ConversationState, OpenEmergency
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language
@@ -46,33 +46,27 @@ def is_open(state: ConversationState) -> bool:
     return bool(state.get("emergency"))
 
 
-def reports_end(turn: Turn, alarms: Sequence[Alarm]) -> bool:
-    """Return whether a message tells the open emergency once more only to say that help was there.
-
-    "The ambulance came, he could not breathe, but they treated him and he is fine." What comes behind the report of the end
-    must raise no alarm, and no kind may be new.
-    """
-    found, rest = turn.state.get("emergency"), words_after_end(turn.text)
-    kinds = {str(alarm.kind) for alarm in alarms}
-    if not found or rest is None or emergency.alarms(rest):
-        return False
-    return Emergency.SELF_HARM not in kinds and kinds <= set(found["kinds"])
-
-
 def alarms_in(turn: Turn) -> list[Alarm]:
     """Return the alarms of a message.
 
     While a pharmacist or doctor is enough, a worrying message is an alarm already. While a call is needed, what only the
-    classifier takes for an alarm ("should he stop taking his medicine?") is none: each answer has the number.
+    classifier takes for an alarm is none, except pills that were taken after a farewell: those need another number.
     """
     found = turn.state.get("emergency")
     alarms = emergency.alarms(turn.text) if turn.text else []
     if not found:
         return alarms
+    kinds = {Emergency(kind) for kind in found["kinds"]}
+    if kinds & CALL_NOW:
+        crisis = {Emergency.SELF_HARM}
+        pills_taken = CALL_NOW - crisis if kinds & CALL_NOW == crisis else frozenset()
+        alarms = [alarm for alarm in alarms if alarm.rule != CLASSIFIER or alarm.kind in pills_taken]
+        is_retold = not (pills_taken | (crisis - kinds)) & {alarm.kind for alarm in alarms}
+        # "The ambulance came, he could not breathe, but he is fine": the question whether it is over has the number too.
+        return [] if is_retold and remark_in(turn.text) == "over" else alarms
     by_rules = [alarm for alarm in alarms if alarm.rule != CLASSIFIER]
-    is_call_open = any(Emergency(kind) in CALL_NOW for kind in found["kinds"])
     is_call_new = any(alarm.kind in CALL_NOW for alarm in by_rules)
-    if turn.text and emergency.sounds_urgent(turn.text) and not (is_call_open or is_call_new):
+    if turn.text and emergency.sounds_urgent(turn.text) and not is_call_new:
         # Whichever kind the classifier would say: somebody alone with a reaction is in no crisis.
         return [Alarm(Emergency.MEDICAL, CLASSIFIER), *by_rules]
     return by_rules
@@ -81,17 +75,21 @@ def alarms_in(turn: Turn) -> list[Alarm]:
 async def session_for(turn: Turn) -> Session:
     """Return the session that answers a message while an emergency is open."""
     worrying = emergency.sounds_urgent(turn.text)
-    remark = remark_in(turn.text)
-    if remark == "ended":
-        # "It will all be over": in a crisis that is no end of the danger.
-        kinds = (turn.state.get("emergency") or {"kinds": []})["kinds"]
-        remark = "forget" if Emergency.SELF_HARM in kinds else "over"
-    if remark == "over":
-        return FixedReply(turn, over_reply(turn))
-    if remark:
+    kinds, pending = (turn.state.get("emergency") or {"kinds": []})["kinds"], turn.state.get("pending") or {}
+    was_asked = pending.get("kind") == IS_IT_OVER
+    if is_end(turn.text, in_crisis=Emergency.SELF_HARM in kinds, was_asked=was_asked):
+        return FixedReply(turn, ended_reply(turn))
+    if remark := remark_in(turn.text):
         return FixedReply(turn, remark_reply(turn, remark))
+    if was_asked:
+        turn = replace(turn, state={**turn.state, "pending": None})
     understood = await run_db(understand)(turn)
-    answered = tuple(frame for frame in understood.frames if frame.intent in _STILL_ANSWERED)
+    # The online store delivers medicines, which somebody in danger must not be sent for.
+    answered = tuple(
+        frame
+        for frame in understood.frames
+        if frame.intent in _STILL_ANSWERED and not frame.details.get("online")
+    )
     asks_advice = policy.check_input(turn.text) != policy.InputVerdict.ANSWER
     is_calm = (
         bool(understood.frames)
@@ -111,7 +109,7 @@ async def session_for(turn: Turn) -> Session:
         if asks_medicine and not worrying:
             reply = held_reply(turn)
         else:
-            reply = remark_reply(turn, "what_now", can_end=not worrying)
+            reply = remark_reply(turn, "what_now")
         return FixedReply(turn, _after(reply, turn, calm=is_calm))
     offline = OfflineSession(turn, replace(understood, frames=answered, parts=()))
     held = "" if len(answered) == len(understood.frames) else say("emergency_held", offline.language)
@@ -145,7 +143,8 @@ class UnderAlarm(Session):
         opened = self.turn.state.get("emergency")
         if not opened:
             return answered
-        answered = replace(answered, text=paragraphs(answered.text, self.held))
+        chips = list(dict.fromkeys([say("chip_person", answered.language), *answered.suggestions]))
+        answered = replace(answered, text=paragraphs(answered.text, self.held), suggestions=chips)
         return _after(headed(answered, Emergency(opened["kinds"][0])), self.turn, calm=self.is_calm)
 
 

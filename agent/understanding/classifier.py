@@ -56,16 +56,12 @@ class Classifier:
 
     def scores(self, text: str) -> Mapping[str, float]:
         """Return the score of each label."""
-        known, values = [], []
-        for feature, count in features(text).items():
-            if row := self.weights.get(feature):
-                known.append(row)
-                values.append(row[0] * (1 + math.log(count)) if count > 1 else row[0])
-        totals = [sum(map(operator.mul, values, column)) for column in zip(*known, strict=True)][1:]
-        length = math.sqrt(sum(map(operator.mul, values, values))) or 1.0
+        counted, weights_of = features(text), self.weights.get
+        known = [(row, count) for feature, count in counted.items() if (row := weights_of(feature))]
+        values = [row[0] if count == 1 else row[0] * (1 + math.log(count)) for row, count in known]
+        length = math.hypot(*values) or 1.0
+        columns = [*zip(*(row for row, _ in known), strict=True)][1:] or [()] * len(self.header.labels)
         return {
-            label: total / length + bias
-            for label, total, bias in zip(
-                self.header.labels, totals or [0.0] * len(self.header.labels), self.header.bias, strict=True
-            )
+            label: sum(map(operator.mul, values, column)) / length + bias
+            for label, column, bias in zip(self.header.labels, columns, self.header.bias, strict=True)
         }

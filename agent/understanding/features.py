@@ -5,6 +5,8 @@ and pairs of words that stand near each other, cut to their first letters, becau
 """
 
 from collections import Counter
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from pharmacy_site.lib.text import fold
@@ -26,15 +28,23 @@ def features(text: str) -> Counter[str]:
     found: list[str] = []
     stems = [""]
     for word in fold(text).split():
-        edged = f"_{word}_"
-        for length in range(_SHORTEST, min(_LONGEST, len(edged)) + 1):
-            found += [edged[start : start + length] for start in range(len(edged) - length + 1)]
-        found.append(f"={word}")
+        found += _of_word(word)
         stems.append(_size(word) if word[0].isdigit() else word[:_STEM])
     stems.append("")
     for place, first in enumerate(stems):
         found += [f"{first}+{second}" for second in stems[place + 1 : place + 1 + _APART]]
     return Counter(found)
+
+
+@lru_cache(maxsize=20_000)
+def _of_word(word: str) -> Sequence[str]:
+    """Return the letter sequences of a word, and the word."""
+    edged = f"_{word}_"
+    lengths = range(_SHORTEST, min(_LONGEST, len(edged)) + 1)
+    return (
+        *(edged[start : start + length] for length in lengths for start in range(len(edged) - length + 1)),
+        f"={word}",
+    )
 
 
 def _size(number: str) -> str:

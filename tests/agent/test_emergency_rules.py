@@ -3,7 +3,7 @@
 import pytest
 
 from agent.safety.emergency import alarms
-from agent.safety.emergency.after import RemarkRule, remark_in, remark_rules
+from agent.safety.emergency.after import RemarkRule, is_end, remark_in, remark_rules
 from agent.safety.emergency.rules import Rule, matched, rules_all
 
 
@@ -30,9 +30,28 @@ def test_remarks_after_an_alarm_are_read_as_their_rules_say(rule: RemarkRule) ->
         assert remark_in(text) != rule.answer, text
 
 
-def test_near_misses_of_an_end_are_no_end_of_any_kind() -> None:
-    ends = [rule for rule in remark_rules() if rule.answer in ("over", "ended")]
-    assert len(ends) == 2
-    for rule in ends:
-        for text in rule.passes:
-            assert remark_in(text) not in ("over", "ended"), text
+@pytest.mark.parametrize("rule", remark_rules(), ids=lambda rule: rule.name)
+def test_no_sentence_of_a_rule_but_the_button_texts_ends_a_crisis(rule: RemarkRule) -> None:
+    for text in {*rule.applies_to, *rule.passes} - {"I'm safe now"}:
+        assert not is_end(text, in_crisis=True, was_asked=True), text
+
+
+@pytest.mark.parametrize(
+    ("text", "in_crisis", "was_asked", "ends"),
+    [
+        ("It's over, all is well.", False, False, True),
+        ("זה נגמר, הכול בסדר!", False, False, True),
+        ("false alarm", False, False, True),
+        ("false alarm?", False, False, False),
+        ("it's over", True, False, False),
+        ("I'm safe now", True, False, True),
+        ("she says she's safe now", True, True, False),
+        ("yes", False, True, True),
+        ("yes", False, False, False),
+        ("yes but he is still asleep", False, True, False),
+        ("the ambulance came and he is fine", False, True, False),
+        ("כן", True, True, True),
+    ],
+)
+def test_only_whole_messages_end_an_emergency(text: str, in_crisis: bool, was_asked: bool, ends: bool) -> None:
+    assert is_end(text, in_crisis=in_crisis, was_asked=was_asked) is ends

@@ -93,9 +93,9 @@ def test_a_handoff_that_is_open_becomes_urgent_with_the_alarm() -> None:
         ("he seems fine, just sleepy", "signs may come later"),
         ("should I wait?", "I can't judge whether it can wait"),
         ("make him vomit?", "Please ask them before doing anything"),
-        ("sorry, forget it", "please tell me"),
-        ("the ambulance is on its way", "Good that help is on its way or there"),
-        ("what do I do now", "they say what to do until help comes"),
+        ("sorry, forget it", "please press the button"),
+        ("the ambulance is on its way", "or nobody comes, call 101 now"),
+        ("what do I do now", "At 101 they say at once what to do"),
     ],
 )
 def test_remarks_get_an_answer_of_their_own_and_end_nothing(remark: str, words: str) -> None:
@@ -110,16 +110,39 @@ def test_remarks_get_an_answer_of_their_own_and_end_nothing(remark: str, words: 
     "end",
     [
         "the ambulance came and he is fine",
-        "false alarm, sorry",
+        "it was just a joke",
         # Words of the open emergency, told with its end, are no new one.
         "the ambulance came, he was unconscious for a minute but they treated him and he is fine now",
     ],
 )
-def test_it_ends_when_the_customer_says_so(end: str) -> None:
+def test_it_ends_when_the_customer_confirms_that_it_is_over(end: str) -> None:
     talk = opened()
-    assert "Good to hear that" in talk.say(end)
+    asked = talk.say(end)
+    assert asked.startswith(LINE) and "Is the danger over" in asked and row(talk).emergency_open
+    assert "It's over, all is well" in talk.payload["suggestions"]
+    assert "Good to hear that" in talk.say("yes")
     assert not row(talk).emergency_open
     assert "in stock" in talk.say("do you have acamol?")
+
+
+def test_its_button_ends_it_at_once() -> None:
+    talk = opened()
+    assert "Good to hear that" in talk.say("It's over, all is well")
+    assert not row(talk).emergency_open
+
+
+def test_a_yes_to_nothing_ends_nothing() -> None:
+    talk = opened()
+    talk.say("the ambulance came and he is fine")
+    talk.say("when does Jaffa close?")
+    assert talk.say("yes").startswith(LINE)
+    assert row(talk).emergency_open
+
+
+def test_pills_taken_in_a_crisis_are_a_second_alarm() -> None:
+    talk = opened("I want to die")
+    text = talk.say("i just swallowed the whole box of clonex")
+    assert "101" in text and "POISONING" in row(talk).emergency
 
 
 def test_it_ends_after_three_calm_messages() -> None:
@@ -142,7 +165,7 @@ def test_messages_that_are_not_understood_or_ask_for_advice_are_not_calm() -> No
 def test_in_a_crisis_an_ambiguous_end_ends_nothing() -> None:
     talk = opened("I want to die")
     text = talk.say("all is well now")
-    assert text.startswith("You are not alone: ERAN, 1201")
+    assert text.startswith("You are not alone: ERAN, 1201") and "Are you safe now?" in text
     assert "I'm safe now" in talk.payload["suggestions"]
     assert "Good to hear that" in talk.say("I'm safe now")
 

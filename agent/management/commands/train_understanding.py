@@ -63,7 +63,7 @@ class Command(BaseCommand):
                 ways = {
                     "rules": bool(rules),
                     "classifier": score >= ALONE,
-                    "together": is_alarm(rules, score),
+                    "together": is_alarm(row.text, score),
                 }
                 found.append((row, ways))
         for way in ("rules", "classifier", "together"):

@@ -1,19 +1,18 @@
 """Read what customers write after an alarm: that it is over, that somebody seems fine, whether to wait. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
-from agent.safety.emergency.rules import TYPO_FROM, Pattern, PatternFile, concepts_of, matches
+from agent.safety.emergency.rules import TYPO_FROM, Pattern, PatternFile, Phrases, concepts_of, matches
 from agent.safety.lexicon import Lexicon
-from pharmacy_site.lib.vocabulary import SENTENCE_MARK
+from pharmacy_site.lib.text import fold
 from pharmacy_site.lib.yaml_files import yaml_read
 
 _FILE: Final = Path(__file__).with_name("after.yaml")
-_ENDS: Final = frozenset({"over", "ended"})
 
-Remark = Literal["over", "ended", "coming", "vomit", "wait", "fine", "forget", "alone", "what_now"]
+Remark = Literal["over", "coming", "vomit", "wait", "fine", "forget", "alone", "what_now"]
 
 
 class RemarkRule(Pattern):
@@ -23,46 +22,48 @@ class RemarkRule(Pattern):
 
 
 class _RemarkFile(PatternFile):
+    ends: Phrases
+    ends_crisis: Phrases
+    confirmations: Phrases
     rules: tuple[RemarkRule, ...]
 
 
+class _Remarks(NamedTuple):
+    lexicon: Lexicon
+    rules: tuple[RemarkRule, ...]
+    ends: frozenset[str]
+    ends_crisis: frozenset[str]
+    confirmations: frozenset[str]
+
+
 @lru_cache(maxsize=1)
-def _loaded() -> tuple[Lexicon, tuple[RemarkRule, ...]]:
+def _loaded() -> _Remarks:
     file = _RemarkFile.model_validate(yaml_read(_FILE))
-    return Lexicon({**file.words, **concepts_of(file.rules)}, typo_from=TYPO_FROM), file.rules
+    lexicon = Lexicon({**file.words, **concepts_of(file.rules)}, typo_from=TYPO_FROM)
+    return _Remarks(lexicon, file.rules, _folded(file.ends), _folded(file.ends_crisis), _folded(file.confirmations))
+
+
+def _folded(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(fold(text) for text in texts)
 
 
 def remark_rules() -> tuple[RemarkRule, ...]:
     """Return all rules; only tests need them."""
-    return _loaded()[1]
+    return _loaded().rules
 
 
 def remark_in(text: str) -> Remark | None:
     """Return what a message says about the emergency that is open; None when it says nothing of it."""
-    return next((rule.answer for rule, _ in _remarks(text)), None)
+    read = _loaded()
+    message = read.lexicon.read_whole(text)
+    return next((rule.answer for rule in read.rules if matches(message, rule)), None)
 
 
-def words_after_end(text: str) -> str | None:
-    """Return what a message says behind the report that help was there or no danger is; None when it reports no such thing."""
-    first = next(_remarks(text), None)
-    return first[1] if first and first[0].answer == "over" else None
+def is_end(text: str, *, in_crisis: bool, was_asked: bool) -> bool:
+    """Return whether a message, read as a whole, says that the emergency is over.
 
-
-def _remarks(text: str) -> Iterator[tuple[RemarkRule, str]]:
-    """Yield the rules that a message matches, each with the folded words behind its last match."""
-    lexicon, rules = _loaded()
-    message, stated = lexicon.read_whole(text), lexicon.read_whole(_without_questions(text))
-    for rule in rules:
-        read = stated if rule.answer in _ENDS else message
-        if found := matches(read, rule):
-            yield rule, " ".join(read.words[max(end for _, end in found) :])
-
-
-def _without_questions(text: str) -> str:
-    """Return a message without its questions, since a question ("is everything fine?") must not end an emergency."""
-    parts, start = [], 0
-    for mark in SENTENCE_MARK.finditer(text):
-        if "?" not in mark.group() and "؟" not in mark.group():
-            parts.append(text[start : mark.end()])
-        start = mark.end()
-    return "".join([*parts, text[start:]])
+    `was_asked`: the answer before asked whether it is, so that a yes says so.
+    """
+    read, whole = _loaded(), fold(text)
+    ends = read.ends_crisis if in_crisis else read.ends | read.ends_crisis
+    return "?" not in text and (whole in ends or (was_asked and whole in read.confirmations))

@@ -24,7 +24,7 @@ _LABELS: Final[Mapping[str, Emergency]] = {
 }
 AGREES: Final = 0.2
 """From this score on a rule that is not sure is an alarm."""
-ALONE: Final = 0.35
+ALONE: Final = 0.28
 """From this score on a message is an alarm without a rule."""
 _WORRYING: Final = 0.0
 """From this score on a message may be an emergency."""
@@ -40,7 +40,7 @@ _ORDER: Final = tuple(Emergency)
 _COVERED: Final[Mapping[Emergency, frozenset[Emergency]]] = {
     Emergency.POISONING: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
     Emergency.SELF_HARM: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
-    Emergency.MEDICAL: frozenset({Emergency.ADVERSE}),
+    Emergency.MEDICAL: frozenset({Emergency.EXTRA_DOSE, Emergency.ADVERSE}),
     Emergency.EXTRA_DOSE: frozenset({Emergency.ADVERSE}),
 }
 
@@ -67,22 +67,20 @@ def _score(text: str) -> float:
     return _classifiers()[0].scores(text)[URGENT] if _LETTERS.search(text) else -1.0
 
 
-def is_alarm(rules: Sequence[Rule], score: float) -> bool:
-    """Return whether a message that matches these rules, with this score for urgency, is an emergency."""
-    return score >= ALONE or bool(_counting(rules, score))
+def is_alarm(text: str, score: float) -> bool:
+    """Return whether a message with this score for urgency is an emergency."""
+    return score >= ALONE or bool(_rules_counting(text, score))
 
 
-def _counting(rules: Sequence[Rule], score: float) -> list[Rule]:
-    """Return the rules that are alarms at this score."""
-    return [rule for rule in rules if rule.sure or score >= AGREES]
+def _rules_counting(text: str, score: float) -> Sequence[Rule]:
+    """Return the rules that a message matches and that are alarms at this score."""
+    return matched(text, with_evidence=score >= AGREES)
 
 
 def alarms(text: str) -> list[Alarm]:
     """Return the alarms that a message raises, in the order in which help is needed."""
-    rules, score = matched(text), _score(text)
-    if not is_alarm(rules, score):
-        return []
-    found = [Alarm(rule.kind, rule.name, rule.language) for rule in _counting(rules, score)]
+    score = _score(text)
+    found = [Alarm(rule.kind, rule.name, rule.language) for rule in _rules_counting(text, score)]
     if score >= ALONE and not any(alarm.kind in CALL_NOW for alarm in found):
         found += [Alarm(kind, CLASSIFIER) for kind in _kinds(text) if not found or kind in CALL_NOW]
     return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))

@@ -114,12 +114,11 @@ def concepts_of(patterns: Iterable[Pattern]) -> dict[str, Iterable[str]]:
 
 def matches(message: Sentence, pattern: Pattern, explained: Iterable[str] = ()) -> list[Span]:
     """Return where a message says it, in words that neither its `unless` nor one of these groups explains."""
+    found = message.spans(f"what: {pattern.name}")
+    if not found:
+        return []
     groups = [*explained, f"unless: {pattern.name}"]
-    return [
-        hit
-        for hit in message.spans(f"what: {pattern.name}")
-        if not any(message.explains(group, hit) for group in groups)
-    ]
+    return [hit for hit in found if not any(message.explains(group, hit) for group in groups)]
 
 
 def rules_all() -> Sequence[Rule]:
@@ -127,12 +126,14 @@ def rules_all() -> Sequence[Rule]:
     return _loaded().rules
 
 
-def matched(text: str) -> list[Rule]:
-    """Return the rules that a message matches."""
+def matched(text: str, *, with_evidence: bool = True) -> list[Rule]:
+    """Return the rules that a message matches; only the sure ones where evidence would not count."""
     lexicon, rules, explained = _loaded()
     message = lexicon.read_whole(text)
     return [
         rule
         for rule in rules
-        if not 0 < rule.at_most_words < len(message.words) and matches(message, rule, explained)
+        if (rule.sure or with_evidence)
+        and not 0 < rule.at_most_words < len(message.words)
+        and matches(message, rule, explained)
     ]
