@@ -52,7 +52,7 @@ def _allow(actions: Iterable[str], models: Iterable[str]) -> set[str]:
     }
 
 
-_EVERYBODY: Final = _allow(["view"], [*_CATALOGUE, *_STOCK, *_STORES])
+_EVERYBODY: Final = _allow(["view"], [*_CATALOGUE, *_STOCK, *_STORES, "stores.siteanswer"])
 _CLINICAL: Final = (
     _EVERYBODY
     | _allow(["view"], [*_PATIENTS, *_CONVERSATIONS])
@@ -63,6 +63,7 @@ ROLES: Final[Mapping[str, set[str]]] = {
     "technician": _EVERYBODY | {"inventory.change_stocklevel"},
     "pharmacist": _CLINICAL
     | {"inventory.change_stocklevel", "inventory.add_stocklevel", "prescriptions.change_patient"}
+    | {"stores.change_siteanswer"}
     | _allow(["add", "change", "delete"], [*_CATALOGUE, "prescriptions.allergy"]),
     "physician": _CLINICAL,
     "auditor": _EVERYBODY
@@ -81,6 +82,7 @@ ROLES: Final[Mapping[str, set[str]]] = {
     ),
     "administrator": _EVERYBODY
     | _allow(_ALL, _STORES)
+    | {"stores.change_siteanswer"}
     | _allow(["view", "add", "change"], ["auth.user"])
     | _allow(["view"], ["auth.group"])
     | _allow(_ALL, ["agent.apikey"])

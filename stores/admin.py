@@ -10,7 +10,15 @@ from modeltranslation.admin import TabbedTranslationAdmin, TranslationTabularInl
 from unfold.admin import ModelAdmin, TabularInline
 
 from stores.admin_forms import NamesFormSet
-from stores.models import Locality, LocalityName, OpeningException, OpeningHours, Store, StoreAlias
+from stores.models import (
+    Locality,
+    LocalityName,
+    OpeningException,
+    OpeningHours,
+    SiteAnswer,
+    Store,
+    StoreAlias,
+)
 
 
 class NamesInline(TabularInline):
@@ -79,3 +87,25 @@ class StoreAdmin(ModelAdmin, TabbedTranslationAdmin[Store]):
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
         """Make the number read-only once it is saved: stock, movements and hand-offs refer to it."""
         return [*super().get_readonly_fields(request, obj), *(["id"] if obj else [])]
+
+
+@admin.register(SiteAnswer)
+class SiteAnswerAdmin(ModelAdmin, TabbedTranslationAdmin[SiteAnswer]):
+    """What customers are told about parking, deliveries and the like; the subjects are those that the chat recognises."""
+
+    list_display = ["topic_shown", "text_en", "text_he", "offer"]
+    fields = ["topic", "text", "offer"]
+    readonly_fields = ["topic"]
+
+    @admin.display(description=_("subject"), ordering="topic")
+    def topic_shown(self, answer: SiteAnswer) -> str:
+        """Return the subject in the reader's language."""
+        return str(answer)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Refuse: there is one answer for each subject."""
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Refuse: a subject without an answer would be answered by nothing."""
+        return False

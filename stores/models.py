@@ -194,6 +194,42 @@ class StoreAlias(models.Model):
         super().save(*args, **kwargs)  # type: ignore[arg-type]
 
 
+class SiteAnswer(models.Model):
+    """What customers are told about a subject that no data is on file for: parking, deliveries, complaints."""
+
+    class Topic(models.TextChoices):
+        ORDERS = "orders", _("orders")
+        DELIVERY = "delivery", _("deliveries")
+        PAYMENT = "payment", _("ways to pay")
+        PARKING = "parking", _("parking")
+        RETURNS = "returns", _("returns and refunds")
+        HOLD = "hold", _("keeping a pack")
+        COMPLAINT = "complaint", _("complaints")
+        MANAGER = "manager", _("a manager")
+        INSURANCE = "insurance", _("insurance and health funds")
+        DIGITAL_PRESCRIPTION = "digital_prescription", _("digital prescriptions")
+
+    class Offer(models.TextChoices):
+        NOTHING = "nothing", _("nothing")
+        PERSON = "person", _("a person")
+        PHONE = "phone", _("a branch's phone")
+
+    text_en: str
+    text_he: str | None
+
+    topic = models.CharField(_("subject"), max_length=30, choices=Topic.choices, unique=True)
+    text = models.TextField(_("answer"), max_length=600)
+    offer = models.CharField(_("offer with it"), max_length=10, choices=Offer.choices, default=Offer.NOTHING)
+
+    class Meta:
+        verbose_name = _("site answer")
+        verbose_name_plural = _("site answers")
+        ordering = ["topic"]
+
+    def __str__(self) -> str:
+        return str(self.get_topic_display())
+
+
 class Weekday(models.IntegerChoices):
     """Weekdays as Python numbers them; the pharmacy's week is shown from Sunday."""
 

@@ -2,7 +2,7 @@
 
 from modeltranslation.translator import TranslationOptions, register
 
-from stores.models import Locality, OpeningException, Store
+from stores.models import Locality, OpeningException, SiteAnswer, Store
 
 
 @register(Locality)
@@ -24,3 +24,11 @@ class OpeningExceptionTranslation(TranslationOptions):
     """Why a day has other hours."""
 
     fields = ("note",)
+
+
+@register(SiteAnswer)
+class SiteAnswerTranslation(TranslationOptions):
+    """The answer's text; both languages must have one, since customers read either."""
+
+    fields = ("text",)
+    required_languages = ("en", "he")

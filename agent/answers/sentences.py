@@ -21,8 +21,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "ואחרי אימות בקוד – את המרשמים והניפוקים שלכם. ייעוץ רפואי איני נותן; לשם כך יש רוקח או רוקחת.",
     ),
     "who": (
-        "I'm an automated assistant of the pharmacy. I share product and stock facts, not medical advice. A person is one message away.",
-        "אני עוזר דיגיטלי של בית המרקחת. אני מוסר מידע על מוצרים ומלאי ואיני נותן ייעוץ רפואי. אפשר תמיד לבקש לדבר עם אדם.",
+        "I'm an automated assistant of the pharmacy: not a pharmacist, not a doctor, not a person. I share product and stock facts, "
+        "not medical advice. A person is one message away.",
+        "אני עוזר דיגיטלי של בית המרקחת: לא רוקח, לא רופא ולא אדם. אני מוסר מידע על מוצרים ומלאי ואיני נותן ייעוץ רפואי. "
+        "אפשר תמיד לבקש לדבר עם אדם.",
     ),
     "language": (
         "Of course, we can go on in English. What would you like to know?",
@@ -190,10 +192,6 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "There is no price on file for {name}. Please ask the branch.",
         "אין אצלנו מחיר רשום של {name}. נא לשאול בסניף.",
     ),
-    "insurance": (
-        "I have no data about insurance or health-fund coverage. Please ask the branch or your health fund.",
-        "אין לי מידע על ביטוח או על כיסוי של קופת החולים. נא לשאול בסניף או בקופה.",
-    ),
     "strength_of": ("The strength of {name} is {strength}.", "החוזק של {name} הוא {strength}."),
     "form_of": ("{name} comes as: {form}.", "צורת המתן של {name}: {form}."),
     # -- names ----------------------------------------------------------------------------------------------
@@ -341,6 +339,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{store}: {hours}. Phone {phone}. {address}",
         "{store}: {hours}. טלפון {phone}. {address}",
     ),
+    "branch_phone": ("{store}: {phone}.", "{store}: {phone}."),
     "branches_by_distance": ("Our branches, nearest first:", "הסניפים שלנו, מהקרוב לרחוק:"),
     "branches_list": ("Our branches:", "הסניפים שלנו:"),
     "hours_today": ("open today {hours}", "פתוח היום {hours}"),

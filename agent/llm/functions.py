@@ -17,6 +17,7 @@ from agent.safety.emergency import Emergency
 from agent.safety.privacy.placeholders import Placeholders
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
+from stores.models import SiteAnswer
 
 STORE_INFO: Final = "store_info"
 _TEXT: Final = {"type": "string"}
@@ -60,6 +61,12 @@ _EMERGENCY: Final = _function(
     "answers in your place. When in doubt, call it. Ends your turn.",
     {"kind": {"type": "string", "enum": [*EMERGENCIES]}},
 )
+_SITE: Final = _function(
+    "site_answer",
+    "What the pharmacy says about a subject that no other function knows: orders, deliveries, ways to pay, parking, "
+    "returns, keeping a pack, complaints, a manager, insurance, digital prescriptions. The system answers. Ends your turn.",
+    {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}},
+)
 _IDENTIFY: Final = _function(
     "identify_customer",
     "The customer asks for their own prescriptions or a refill and nobody is identified yet: the system asks who they "
@@ -86,7 +93,7 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return (*tools, _EMERGENCY, _STORE, _PERSON, _REFILL if is_identified else _IDENTIFY)
+    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _REFILL if is_identified else _IDENTIFY)
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,7 @@ class Procedure:
 
     intent: str
     medicine: str = ""
+    topic: str = ""
     emergency: Emergency | None = None
 
 
@@ -108,6 +116,8 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
     for call in calls:
         if call.name == "offer_person":
             return Procedure("offer_person")
+        if call.name == "site_answer":
+            return Procedure("site", topic=str(call.arguments.get("topic")))
         if call.name == "identify_customer":
             return Procedure(
                 "refill_status" if call.arguments.get("purpose") == "refill" else "prescriptions"
@@ -124,7 +134,8 @@ def frame_of(procedure: Procedure) -> Frame:
     """
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
     certain = len(named) == 1 and len(named[0].candidates) == 1
-    return Frame(procedure.intent, 0.95, medicines=named[0].candidates if certain else ())
+    details = {"topic": procedure.topic} if procedure.topic else {}
+    return Frame(procedure.intent, 0.95, named[0].candidates if certain else (), details=details)
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:

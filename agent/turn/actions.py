@@ -16,9 +16,11 @@ from agent.conversation.stores import branches_all, by_distance, store_nearest, 
 from agent.inference.base import Step
 from agent.models import Run
 from agent.turn.steps import ActionResult
+from pharmacy_site.lib.bilingual import labels
 from prescriptions import identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
 from prescriptions.models import Handoff
+from stores.models import SiteAnswer
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
 
@@ -134,10 +136,17 @@ def store_info(run: Run, step: Step, address: str) -> ActionResult:
     return ActionResult(step, result={"stores": stores_described(stores)})
 
 
+def site_answer(run: Run, step: Step, address: str) -> ActionResult:
+    """Return what staff wrote about a subject that no data is on file for; nothing for a subject that does not exist."""
+    row = SiteAnswer.objects.filter(topic=str(step.arguments.get("topic", ""))).first()
+    return ActionResult(step, result={**labels(row, "text", key="text"), "offer": row.offer} if row else {})
+
+
 ACTIONS: Final[Mapping[str, Callable[[Run, Step, str], ActionResult]]] = {
     "identity.code": identity_code,
     "identity.forget": identity_forget,
     "store.info": store_info,
+    "site.answer": site_answer,
     "handoff.open": handoff_open,
     "refill.ask": refill_ask,
     "refill.pass_on": refill_pass_on,

@@ -8,7 +8,6 @@ from django.conf import settings
 
 from agent.safety.emergency import alarms, detection
 from agent.safety.emergency.detection import is_alarm
-from agent.safety.emergency.rules import matched
 from agent.turn import guard
 from agent.understanding import HARMLESS, URGENT, classifier, training
 from agent.understanding.classifier import Classifier, Header

@@ -203,14 +203,6 @@ def price(renderer: Renderer, frame: Frame) -> Plan:
     )
 
 
-def insurance(renderer: Renderer, frame: Frame) -> Plan:
-    """Say that coverage is not on file."""
-    yield from ()
-    return AnswerPart(
-        renderer.say("insurance"), suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")]
-    )
-
-
 def same(renderer: Renderer, frame: Frame) -> Plan:
     """Say whether two products have the same ingredients, without ranking them."""
     if len(frame.medicines) < 2:

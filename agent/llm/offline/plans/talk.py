@@ -50,6 +50,33 @@ def which(renderer: Renderer, frame: Frame) -> Plan:
     return choose(renderer, waiting, frame.details["options"], head=renderer.say("which_of_these"))
 
 
+def site(renderer: Renderer, frame: Frame) -> Plan:
+    """Say what staff wrote about parking, deliveries and the like, with the phone of the branch or the offer of a person."""
+    [found] = yield [Step("site.answer", {"topic": frame.details.get("topic", frame.intent)})]
+    text, offer = renderer.of(found.result, "text"), found.result.get("offer")
+    if not text:
+        return (yield from courtesy(renderer, replace(frame, intent="out_of_scope")))
+    if offer == "person":
+        return AnswerPart(
+            paragraphs(text, renderer.say("offer_person")),
+            suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
+            quoted=[text],
+            state={"pending": person_offered()},
+        )
+    lines: list[str] = []
+    place = frame.place or renderer.turn.state.get("place")
+    if offer == "phone" and place and place.get("store"):
+        [shop] = yield [Step("store.info", {"query": place["query"]})]
+        lines = [
+            renderer.say("branch_phone", store=renderer.of(store), phone=store["phone"])
+            for store in shop.result.get("stores", ())
+            if store.get("phone")
+        ]
+    chips = ["chip_branches", "chip_person"] if offer == "phone" else ["chip_person"]
+    suggestions = [renderer.say(chip) for chip in chips]
+    return AnswerPart(paragraphs(text, *lines), suggestions=suggestions, quoted=[text])
+
+
 def health(renderer: Renderer, frame: Frame) -> Plan:
     """Decline a general question about health."""
     yield from ()

@@ -1,4 +1,4 @@
-"""Read one clause: a customer's own prescriptions first, then the talk itself, then products and branches."""
+"""Read one clause: service questions first, then the customer's own prescriptions, the talk itself, products and branches."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from agent.llm.offline.frames import Frame
 from agent.llm.offline.reading.message import Clause
 from agent.llm.offline.reading.patient_intents import patient_frame
 from agent.llm.offline.reading.product_intents import product_frame
-from agent.llm.offline.reading.talk_intents import talk_frame
+from agent.llm.offline.reading.talk_intents import site_frame, talk_frame
 
 
 def clause_frame(
@@ -17,10 +17,9 @@ def clause_frame(
     before: Sequence[Frame],
 ) -> Frame | None:
     """Return what a clause wants, given what the conversation is about (`focus`) and the frames `before` it."""
-    patient = patient_frame(clause, state)
-    if patient:
-        return patient
-    talk = talk_frame(clause, state)
-    if talk:
-        return talk
-    return product_frame(clause, state, focus, before)
+    return (
+        site_frame(clause)
+        or patient_frame(clause, state)
+        or talk_frame(clause, state)
+        or product_frame(clause, state, focus, before)
+    )

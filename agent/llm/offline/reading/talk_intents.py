@@ -5,7 +5,12 @@ from typing import Any, Final
 
 from agent.llm.offline.frames import SECTIONS, Frame
 from agent.llm.offline.reading.message import Clause
-from agent.llm.offline.reading.references import has_topic
+from agent.llm.offline.reading.references import has_topic, place_of
+
+SITE_TOPICS: Final = (
+    "complaint", "manager", "returns", "parking", "payment", "digital_prescription", "delivery", "orders", "hold",
+)  # fmt: skip
+"""Subjects of `stores.SiteAnswer` that a clause without a medicine may be about, most particular first."""
 
 # Cues with their intents and how certain these are, in the order in which they count.
 _COURTESIES: Final = (
@@ -16,6 +21,14 @@ _COURTESIES: Final = (
     ("bye", "bye", 0.95),
     ("thanks", "thanks", 0.95),
 )
+
+
+def site_frame(clause: Clause) -> Frame | None:
+    """Return the question of a clause that the data cannot answer; None where it is about a medicine as well."""
+    topic = next((topic for topic in SITE_TOPICS if clause.has(f"site_{topic}")), None)
+    if topic is None or clause.medicines or clause.categories or clause.has("it"):
+        return None
+    return Frame("site", 0.95, place=place_of(clause), details={"topic": topic})
 
 
 def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
@@ -31,19 +44,19 @@ def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("person", 0.95, details={"reason": "customer_asked"})
     if clause.has("outside") and not clause.medicines and not clause.categories and not clause.has("it"):
         return Frame("out_of_scope", 0.9)
-    topic = has_topic(clause) or clause.has("stock", "follow") or (clause.asks and clause.has("it"))
+    asks_more = has_topic(clause) or clause.has("stock", "follow") or (clause.asks and clause.has("it"))
     if clause.has("catalogue") and not named:
         return Frame("help", 0.9)
-    if not named and not topic and clause.has("thanks", "bye") and not clause.asks:
+    if not named and not asks_more and clause.has("thanks", "bye") and not clause.asks:
         return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
-    if named or (clause.unknown and (topic or not clause.has("thanks", "bye", "upset", "cancel"))):
+    if named or (clause.unknown and (asks_more or not clause.has("thanks", "bye", "upset", "cancel"))):
         return None
     if (clause.has("person") and not clause.has("stock", "hours", *SECTIONS)) or (
         clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
     ):
         return Frame("person", 0.9, details={"reason": "customer_asked"})
     courtesy = next((one for one in _COURTESIES if clause.has(one[0])), None)
-    if courtesy and not topic:
+    if courtesy and not asks_more:
         _, intent, confidence = courtesy
         return Frame(intent, confidence)
     if clause.has("help") and not has_topic(clause):
