@@ -53,5 +53,7 @@ def test_no_sentence_of_a_rule_but_the_button_texts_ends_a_crisis(rule: RemarkRu
         ("כן", True, True, True),
     ],
 )
-def test_only_whole_messages_end_an_emergency(text: str, in_crisis: bool, was_asked: bool, ends: bool) -> None:
+def test_only_whole_messages_end_an_emergency(
+    text: str, in_crisis: bool, was_asked: bool, ends: bool
+) -> None:
     assert is_end(text, in_crisis=in_crisis, was_asked=was_asked) is ends

@@ -40,7 +40,9 @@ class _Remarks(NamedTuple):
 def _loaded() -> _Remarks:
     file = _RemarkFile.model_validate(yaml_read(_FILE))
     lexicon = Lexicon({**file.words, **concepts_of(file.rules)}, typo_from=TYPO_FROM)
-    return _Remarks(lexicon, file.rules, _folded(file.ends), _folded(file.ends_crisis), _folded(file.confirmations))
+    return _Remarks(
+        lexicon, file.rules, _folded(file.ends), _folded(file.ends_crisis), _folded(file.confirmations)
+    )
 
 
 def _folded(texts: Iterable[str]) -> frozenset[str]:
