@@ -49,8 +49,13 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
     reply = Reply(
         "\n\n".join(texts), turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True
     )
-    if opened["kinds"][0] in CALL_NOW and not CALL_NOW & {*kinds}:
-        return headed(reply, Emergency(opened["kinds"][0]))  # a milder alarm does not hide the number
+    # The number of what was open before stays: a milder alarm does not hide it, nor does one with another number.
+    still_open = [kind for kind in opened["kinds"] if kind in CALL_NOW and kind not in kinds]
+    if not CALL_NOW & {*kinds} or kinds[0] == Emergency.SELF_HARM:
+        return headed(reply, still_open)
+    if Emergency.SELF_HARM in still_open:
+        line = _sentence("emergency_line", Emergency.SELF_HARM, turn.language)
+        reply = replace(reply, text=paragraphs(reply.text, line))
     return _with_phones(reply)
 
 
@@ -91,25 +96,33 @@ def held_reply(turn: Turn) -> Reply:
 
 
 def _while_open(turn: Turn, text: str, *, can_end: bool) -> Reply:
-    kind, chips = _first_kind(turn.state), [say("chip_person", turn.language)]
-    if can_end:
-        chips.append(
-            say(
-                "emergency_chip_safe" if kind == Emergency.SELF_HARM else "emergency_chip_over", turn.language
-            )
-        )
     state: ConversationState = {**turn.state, "pending": None}
-    return headed(Reply(text, turn.language, state, suggestions=chips, fixed=True), kind)
+    reply = Reply(text, turn.language, state, fixed=True)
+    return with_buttons(headed(reply, _kinds(turn.state)), turn, can_end=can_end)
 
 
-def headed(reply: Reply, kind: Emergency) -> Reply:
-    """Return a reply with the number to call in its first line."""
-    line = _sentence("emergency_line", kind, reply.language)
-    return _with_phones(replace(reply, text=paragraphs(line, reply.text)))
+def headed(reply: Reply, kinds: Sequence[str]) -> Reply:
+    """Return a reply whose first lines have the number of the first of these kinds, and that of a crisis among them."""
+    shown = [kind for kind in kinds if kind == kinds[0] or kind == Emergency.SELF_HARM]
+    lines = [_sentence("emergency_line", Emergency(kind), reply.language) for kind in shown]
+    return _with_phones(replace(reply, text=paragraphs("\n".join(lines), reply.text)))
+
+
+def with_buttons(reply: Reply, turn: Turn, *, can_end: bool) -> Reply:
+    """Return a reply with the button for a person first and, with `can_end`, one that says that the emergency is over."""
+    chips = [say("chip_person", reply.language)]
+    if can_end:
+        is_crisis = Emergency.SELF_HARM in _kinds(turn.state)
+        chips.append(say("emergency_chip_safe" if is_crisis else "emergency_chip_over", reply.language))
+    return replace(reply, suggestions=list(dict.fromkeys([*chips, *reply.suggestions])))
+
+
+def _kinds(state: ConversationState) -> Sequence[str]:
+    return found["kinds"] if (found := state.get("emergency")) else [Emergency.MEDICAL]
 
 
 def _first_kind(state: ConversationState) -> Emergency:
-    return Emergency(found["kinds"][0]) if (found := state.get("emergency")) else Emergency.MEDICAL
+    return Emergency(_kinds(state)[0])
 
 
 def _numbers() -> Mapping[str, str]:

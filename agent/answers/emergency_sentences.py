@@ -117,8 +117,8 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "את זה יכולים לשפוט רוקח או רופא. להעביר אתכם לרוקח או לרוקחת?",
     ),
     "emergency_after_what_now": (
-        "I can't help with that here. At {number} they say at once what to do.",
-        "בזה איני יכול לעזור כאן. ב-{number} אומרים מיד מה לעשות.",
+        "Please tell {number} about it: they say at once what to do.",
+        "נא לספר על כך ב-{number}: שם אומרים מיד מה לעשות.",
     ),
     "emergency_chip_safe": ("I'm safe now", "אני במקום בטוח עכשיו"),
     "emergency_chip_over": ("It's over, all is well", "זה נגמר, הכול בסדר"),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from agent.answers.emergencies import IS_IT_OVER, ended_reply, headed, held_reply, remark_reply
+from agent.answers.emergencies import IS_IT_OVER, ended_reply, headed, held_reply, remark_reply, with_buttons
 from agent.answers.layout import paragraphs
 from agent.answers.render import say
 from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
@@ -23,7 +23,7 @@ from pharmacy_site.lib.text import Language
 CALM_MESSAGES: Final = 3
 """So many ordinary messages end an emergency."""
 _STILL_ANSWERED: Final = frozenset(
-    {"hours", "branch", "person", "language", "who", "help", "logout", "resend", "out_of_scope"}
+    {"hours", "branch", "person", "language", "who", "help", "logout", "resend"}
 )
 _COURTESIES: Final = frozenset({"greeting", "thanks", "bye", "declined", "nothing_asked"})
 _OF_MEDICINES: Final = frozenset(
@@ -106,10 +106,7 @@ async def session_for(turn: Turn) -> Session:
             frame.intent in _OF_MEDICINES or any("id" in medicine for medicine in frame.medicines)
             for frame in understood.frames
         )
-        if asks_medicine and not worrying:
-            reply = held_reply(turn)
-        else:
-            reply = remark_reply(turn, "what_now")
+        reply = held_reply(turn) if asks_medicine and not worrying else remark_reply(turn, "what_now")
         return FixedReply(turn, _after(reply, turn, calm=is_calm))
     offline = OfflineSession(turn, replace(understood, frames=answered, parts=()))
     held = "" if len(answered) == len(understood.frames) else say("emergency_held", offline.language)
@@ -143,9 +140,9 @@ class UnderAlarm(Session):
         opened = self.turn.state.get("emergency")
         if not opened:
             return answered
-        chips = list(dict.fromkeys([say("chip_person", answered.language), *answered.suggestions]))
-        answered = replace(answered, text=paragraphs(answered.text, self.held), suggestions=chips)
-        return _after(headed(answered, Emergency(opened["kinds"][0])), self.turn, calm=self.is_calm)
+        answered = replace(answered, text=paragraphs(answered.text, self.held))
+        answered = with_buttons(headed(answered, opened["kinds"]), self.turn, can_end=bool(self.held))
+        return _after(answered, self.turn, calm=self.is_calm)
 
 
 def _after(reply: Reply, turn: Turn, *, calm: bool) -> Reply:

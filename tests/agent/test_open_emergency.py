@@ -95,7 +95,7 @@ def test_a_handoff_that_is_open_becomes_urgent_with_the_alarm() -> None:
         ("make him vomit?", "Please ask them before doing anything"),
         ("sorry, forget it", "please press the button"),
         ("the ambulance is on its way", "or nobody comes, call 101 now"),
-        ("what do I do now", "At 101 they say at once what to do"),
+        ("what do I do now", "Please tell 101 about it"),
     ],
 )
 def test_remarks_get_an_answer_of_their_own_and_end_nothing(remark: str, words: str) -> None:
@@ -142,7 +142,9 @@ def test_a_yes_to_nothing_ends_nothing() -> None:
 def test_pills_taken_in_a_crisis_are_a_second_alarm() -> None:
     talk = opened("I want to die")
     text = talk.say("i just swallowed the whole box of clonex")
-    assert "101" in text and "POISONING" in row(talk).emergency
+    assert text.index("Call 101 now") < text.index("1201") and "POISONING" in row(talk).emergency
+    later = talk.say("do you have acamol?")
+    assert later.index("call 101") < later.index("1201")
 
 
 def test_it_ends_after_three_calm_messages() -> None:
@@ -227,6 +229,11 @@ def test_it_stays_when_the_identity_changes() -> None:
 
 def test_advice_and_codes_are_answered_below_the_number() -> None:
     assert opened().say("should he stop taking his medicine?").startswith("Emergency: call 101")
+
+
+def test_a_farewell_in_another_emergency_adds_its_number() -> None:
+    text = opened().say("I want to die")
+    assert text.startswith(LINE) and "1201" in text
 
 
 def test_in_hebrew() -> None:

@@ -24,12 +24,13 @@ _LABELS: Final[Mapping[str, Emergency]] = {
 }
 AGREES: Final = 0.2
 """From this score on a rule that is not sure is an alarm."""
-ALONE: Final = 0.28
+ALONE: Final = 0.3
 """From this score on a message is an alarm without a rule."""
 _WORRYING: Final = 0.0
 """From this score on a message may be an emergency."""
-_CALLS: Final = -0.25
-"""From this score for a kind that needs a call on, an extra dose or a reaction needs a call as well."""
+_CALLS: Final = -0.5
+_CALLS_NEAR: Final = 0.8
+"""From the score `_CALLS` for a kind that needs a call on, and so little below the best kind, it needs a call as well."""
 _LETTERS: Final = re.compile(r"[a-z\u05d0-\u05ea]", re.IGNORECASE)
 CLASSIFIER: Final = "classifier"
 """The `Alarm.rule` of an alarm that the classifier raised without a rule."""
@@ -91,7 +92,8 @@ def _kinds(text: str) -> list[Emergency]:
     scores = {_LABELS[label]: score for label, score in _classifiers()[1].scores(text).items()}
     best = max(scores, key=lambda kind: scores[kind])
     call = max(CALL_NOW, key=lambda kind: scores[kind])
-    return [best, call] if call != best and scores[call] >= _CALLS else [best]
+    is_near = scores[call] >= _CALLS and scores[best] - scores[call] <= _CALLS_NEAR
+    return [best, call] if call != best and is_near else [best]
 
 
 def kinds_of(found: Sequence[Alarm]) -> list[Emergency]:
