@@ -3,10 +3,11 @@
  * the digits of a phone and a pair of coordinates. Shapes by kind: agent/answers/cards.py.
  */
 
-import { direction, h, hasHebrew, icon, languageOf, textNodes } from "./dom.js";
+import { direction, h, hasHebrew, icon, languageOf, textNodes, wholeNodes } from "./dom.js";
 
 const MAP = "https://www.google.com/maps/search/?api=1&query=";
 const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "avoid", caution: "warn", same: "equal" };
+const WORST = ["avoid", "caution", "same"]; // pairs of medicines, the most dangerous first
 const STATES = { active: "check", completed: "minus", expired: "minus" };
 const KINDS = {
   medication: { icon: "pill", body: () => [] },
@@ -44,7 +45,7 @@ function piece(value, lang) {
   const text = plain(value);
   if (!text) return null;
   const foreign = hasHebrew(text);
-  return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : text);
+  return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : wholeNodes(text));
 }
 
 /** A sentence; one that is all in the other language than the card has its own direction. */
@@ -142,7 +143,7 @@ function phoneLink(phone, lang, name, words) {
     { class: "chat-link", href: `tel:${number}` },
     icon("phone"),
     h("span", { class: "chat-hidden" }, `${plain(words.call)} ${plain(name)} `),
-    h("bdi", { dir: "ltr" }, shown),
+    h("bdi", { dir: "ltr", class: "chat-whole" }, shown),
   );
 }
 
@@ -186,6 +187,12 @@ function prescription(data, lang) {
   );
 }
 
+/** The most dangerous level of a card's pairs, "" without any: the card looks like it. */
+function alarmOf(kind, data) {
+  const levels = kind === "interactions" ? objects(data.pairs).map((each) => each.level) : [];
+  return WORST.find((level) => levels.includes(level)) ?? "";
+}
+
 function source(data, lang) {
   return h("li", {}, lead(data.title, null, lang), sentence(data.text, lang), sentence(data.date, lang, { class: "chat-soft" }));
 }
@@ -204,6 +211,7 @@ export function card(content, lang) {
   if (!known(kind, KINDS) || !data || typeof data !== "object") return null;
   const language = lang ?? languageOf(JSON.stringify(data));
   const title = piece(data.title, language);
+  const alarm = alarmOf(kind, data);
   const body = [
     ...KINDS[kind].body(data, language),
     rows(data, language),
@@ -214,7 +222,7 @@ export function card(content, lang) {
   return h(
     "div",
     {
-      class: `chat-card chat-card-${kind}`,
+      class: `chat-card chat-card-${kind}${alarm && ` chat-alarm-${alarm}`}`,
       role: "group",
       "aria-label": plain(data.title) || null,
       lang: language,
@@ -223,7 +231,7 @@ export function card(content, lang) {
     h(
       "div",
       { class: "chat-card-head" },
-      title && h("h4", { class: "chat-card-title" }, icon(KINDS[kind].icon), title),
+      title && h("h4", { class: "chat-card-title" }, icon(LEVELS[alarm] ?? KINDS[kind].icon), title),
       tag(data, language),
     ),
     body,

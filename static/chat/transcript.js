@@ -2,7 +2,7 @@
 
 import { Answers, stepList } from "./answers.js";
 import { Browsing } from "./browse.js";
-import { direction, h, hour, icon, paragraphs } from "./dom.js";
+import { direction, h, hour, icon, paragraphs, wholeNodes } from "./dom.js";
 
 const NEAR_END = 80; // pixels: closer than this the view follows new messages
 
@@ -16,7 +16,8 @@ export class Transcript {
   /**
    * @param {object} parts `view` scrolls, `list` holds the items, `jump` is the button "new messages"
    * @param {object} actions `choose(text)` a suggestion, `retry(id)` a refused message, `busy(yes)` while answers are in
-   *   the making; `card(content, lang)` and `extras(event)` give the elements of a card and of what is shown under an answer
+   *   the making; `card(content, lang)`, `calls(event)` and `extras(event)` give the elements of a card, of the numbers to
+   *   call and of what is shown under an answer
    */
   constructor({ view, list, jump, word, lang, announcer, actions }) {
     Object.assign(this, { view, list, jump, word, lang, announcer, actions });
@@ -55,7 +56,7 @@ export class Transcript {
   /** The customer's words, shown before the server has them. */
   echo(id, text) {
     this.#dropChips();
-    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, text)], {
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, wholeNodes(text))], {
       meta: [h("span", { class: "chat-state" }, this.word("sending"))],
     });
     this.#echoes.set(id, item);
@@ -104,6 +105,7 @@ export class Transcript {
     const focused = live?.item.contains(document.activeElement) ? document.activeElement : null;
     const content = [
       h("div", { class: "chat-text" }, paragraphs(text, lang)),
+      this.actions.calls(event),
       ...cards,
       h("div", { class: "chat-foot" }, steps, at ? h("p", { class: "chat-meta" }, this.#time(at)) : null, this.actions.extras(event)),
     ];
@@ -126,7 +128,7 @@ export class Transcript {
   /** A sentence of the system, with a button where something can be done. */
   notice(text, { action, onaction, fresh = true } = {}) {
     const button = action ? h("button", { type: "button", class: "chat-plain", onclick: onaction }, action) : null;
-    this.#place(this.#item("system", [h("p", { class: "chat-text" }, text), button]), fresh);
+    this.#place(this.#item("system", [h("p", { class: "chat-text" }, wholeNodes(text)), button]), fresh);
     if (fresh) this.announcer.say(text, this.lang);
   }
 
@@ -184,7 +186,7 @@ export class Transcript {
     echo?.remove();
     this.#dropChips();
     const meta = fresh ? this.#sent(at) : at ? [this.#time(at)] : [];
-    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, text)], { at, meta });
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, wholeNodes(text))], { at, meta });
     this.#place(item, false);
     if (focused) item.focus({ preventScroll: true });
   }
@@ -230,7 +232,7 @@ export class Transcript {
       "ul",
       { class: "chat-chips", "aria-label": this.word("suggestions") },
       texts.map((text) =>
-        h("li", {}, h("button", { type: "button", dir: "auto", onclick: () => this.actions.choose(text) }, text)),
+        h("li", {}, h("button", { type: "button", dir: "auto", onclick: () => this.actions.choose(text) }, wholeNodes(text))),
       ),
     );
     this.list.after(this.#chips);

@@ -152,8 +152,9 @@ export class Chat {
         choose: (text) => this.#choose(text),
         retry: (id) => this.connection.retry(id),
         card: (content, lang) => this.#card(content, lang),
+        calls: ({ phones }) => (phones?.length ? calls(phones, word) : null),
         extras: ({ role, seq, phones }) =>
-          role !== "assistant" || !Number.isInteger(seq) ? null : phones?.length ? calls(phones, word) : this.feedback.add(seq),
+          role === "assistant" && Number.isInteger(seq) && !phones?.length ? this.feedback.add(seq) : null,
         busy: (busy) => this.composer.busy(busy),
       },
     });

@@ -390,3 +390,38 @@ def test_a_windows_ticket_is_used_for_one_hello(chat: Any, server: Any) -> None:
     server.socket.close(code=1012)
     hello = server.wait("hello", 3)[2]
     assert (hello["conversation"], "ticket" in hello) == ("secret-1", False)
+
+
+# -- Danger ---------------------------------------------------------------------------------------------------
+RED = """(element) => {
+  const [red, green, blue] = getComputedStyle(element).borderTopColor.match(/\\d+/g).map(Number);
+  return red > 140 && red > 1.2 * green && red > 1.2 * blue;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_number_to_call_is_a_wide_red_button_without_thumbs(
+    new_chat: Any, make_server: Any, scheme: str
+) -> None:
+    chat = new_chat(390, 844, color_scheme=scheme)
+    server = make_server(chat.page)
+    chat.open("he")
+    server.send(
+        **server.say(
+            1, "התקשרו עכשיו למד״א: 101.", lang="he", phones=["101", "04-7771900"], suggestions=["לדבר"]
+        )
+    )
+    server.send(**server.say(2, "איבופרופן במלאי.", lang="he"))
+    alarm, fact = chat.answers.nth(0), chat.answers.nth(1)
+    expect(alarm.get_by_role("link")).to_have_text(["חיוג 101", "חיוג 04-7771900"])
+    bubble = alarm.locator(".chat-bubble")
+    widths = [
+        bubble.bounding_box()["width"],
+        *(each.bounding_box()["width"] for each in alarm.locator("a").all()),
+    ]
+    assert min(widths[1:]) > 0.85 * widths[0]
+    assert bubble.evaluate(RED)
+    assert not fact.locator(".chat-bubble").evaluate(RED)
+    expect(alarm.locator(".chat-thumb")).to_have_count(0)
+    expect(fact.locator(".chat-thumb")).to_have_count(2)
+    assert alarm.locator("a").first.evaluate("(e) => getComputedStyle(e).color") == "rgb(255, 255, 255)"
