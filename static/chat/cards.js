@@ -14,7 +14,7 @@ const KINDS = {
   stock: { icon: "box", body: (data, lang) => [stores(data, lang), products(data, lang)] },
   equivalents: { icon: "equal", body: (data, lang) => [products(data, lang)] },
   interactions: { icon: "warn", body: (data, lang) => [list(objects(data.pairs), pair, lang)] },
-  prescriptions: { icon: "paper", body: (data, lang) => [list(objects(data.prescriptions), prescription, lang)] },
+  prescriptions: { icon: "paper", body: (data, lang, choose) => [list(objects(data.prescriptions), prescription(choose), lang)] },
   identity: { icon: "shield", body: () => [] },
   confirm: { icon: "paper", body: () => [] },
   handoff: { icon: "person", body: () => [] },
@@ -174,7 +174,13 @@ function pair(data, lang) {
   );
 }
 
-function prescription(data, lang) {
+/** The block of a prescription, with a button for its refill, which sends a question as if it had been written. */
+function prescription(choose) {
+  return (data, lang) => prescriptionBlock(data, lang, choose);
+}
+
+function prescriptionBlock(data, lang, choose) {
+  const [label, question] = lists([data.ask]).flat().map(plain);
   const state = known(data.state, STATES);
   const ready = data.can_refill === true;
   const facts = [piece(data.refills, lang), marked(ready ? "check" : "minus", data.refill, lang, ready ? "ok" : "plain")];
@@ -184,6 +190,14 @@ function prescription(data, lang) {
     lead(data.name, marked(STATES[state], data.status, lang, state === "active" ? "ok" : "plain"), lang),
     facts.some(Boolean) ? h("p", { class: "chat-line" }, facts) : null,
     pairs(lists(data.rows), lang),
+    label && question && choose
+      ? h(
+          "button",
+          { type: "button", class: "chat-plain chat-row-button", onclick: () => choose(question) },
+          label,
+          h("span", { class: "chat-hidden" }, " ", piece(data.name, lang)),
+        )
+      : null,
   );
 }
 
@@ -205,15 +219,15 @@ function rows(data, lang) {
   return table(data.title, data.columns, cells, lang);
 }
 
-/** The card as an element, or null for a kind or a shape that this version does not know. */
-export function card(content, lang) {
+/** The card as an element, or null for a kind or a shape that this version does not know. `choose(text)` sends a question. */
+export function card(content, lang, choose) {
   const { kind, data } = content && typeof content === "object" ? content : {};
   if (!known(kind, KINDS) || !data || typeof data !== "object") return null;
   const language = lang ?? languageOf(JSON.stringify(data));
   const title = piece(data.title, language);
   const alarm = alarmOf(kind, data);
   const body = [
-    ...KINDS[kind].body(data, language),
+    ...KINDS[kind].body(data, language, choose),
     rows(data, language),
     sentence(data.note, language, { class: "chat-note" }),
     sentence(data.source, language, { class: "chat-source" }),

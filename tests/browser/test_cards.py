@@ -440,3 +440,20 @@ def test_amounts_and_phones_are_never_split_between_lines(
                 (width, selector, each) for each in whole if chat.page.evaluate(LINES, [selector, each]) != 1
             ]
     assert split == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "name", "question"),
+    [
+        ("en", "Refill Metformin", "Can I refill Metformin?"),
+        ("he", "ניפוק נוסף מטפורמין", "אפשר לנפק מטפורמין?"),
+    ],
+)
+def test_a_prescription_has_a_button_that_sends_the_refill_question(
+    chat: Any, server: Any, lang: str, name: str, question: str
+) -> None:
+    answer = show(chat, server, lang, cards(lang))
+    button = answer.get_by_role("button", name=name)
+    expect(button).to_have_count(1)  # the other prescriptions cannot be refilled
+    button.click()
+    assert server.wait("message.send")[0]["text"] == question
