@@ -312,7 +312,40 @@ def test_a_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -
     cards = chat.page.locator(".chat-card-handoff")
     expect(cards).to_have_count(2)
     expect(cards.first).to_contain_text("with a person")
+    titles = cards.locator("h4")
+    expect(titles).to_have_text(["A person is helping you", "A person will help you"])
+    server.send("handoff.updated", seq=4, number="R-1001", state="closed", message="Done.")
+    expect(titles).to_have_text(["A person will help you", "This request is closed"])
     expect(chat.page.get_by_role("button", name="Talk to a person")).to_be_enabled()
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_hand_off_card_is_below_the_sentence_that_tells_of_it(chat: Any, server: Any, live: bool) -> None:
+    chat.open()
+    if live:
+        server.send("run.started", run_id="r1")
+    server.send("handoff.updated", seq=1, number="H-1001", state="open", message="From 08:00.")
+    server.send(**server.say(2, "I've passed your request on: H-1001.", run_id="r1"))
+    expect(chat.items).to_have_count(2)
+    assert chat.items.first.locator(".chat-card").count() == 0
+    assert chat.items.last.locator(".chat-card-handoff").count() == 1
+
+
+@pytest.mark.parametrize(("page", "lang", "way"), [("he", "en", "ltr"), ("en", "he", "rtl")])
+def test_the_card_of_the_way_out_is_in_the_language_of_its_message(
+    chat: Any, server: Any, page: str, lang: str, way: str
+) -> None:
+    chat.open(page)
+    title = {"en": "Continue on our own site", "he": "המשך באתר של בית המרקחת"}[lang]
+    card = {"kind": "identity", "data": {"title": title, "action": "continue"}}
+    server.send(**server.say(1, title, lang=lang, cards=[card]))
+    made = chat.page.locator(".chat-handover")
+    expect(made).to_have_attribute("lang", lang)
+    expect(made).to_have_attribute("dir", way)
+    hebrew = made.evaluate(
+        "(e) => [...e.querySelectorAll('p, button')].map((each) => /[א-ת]/.test(each.textContent))"
+    )
+    assert {*hebrew[:3]} == {lang == "he"}
 
 
 @pytest.mark.parametrize(
