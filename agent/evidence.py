@@ -103,7 +103,7 @@ class UnassessedFacts(Labels):
 
 
 class PrescriptionFacts(TypedDict):
-    """A prescription: ids, numbers and dates only."""
+    """A prescription: ids, numbers and dates, and for the customer's card its strength and directions."""
 
     presc_id: int
     status_known: bool
@@ -115,6 +115,9 @@ class PrescriptionFacts(TypedDict):
     refills_left: NotRequired[int]
     refill_pending: NotRequired[bool]
     schedule: NotRequired[str]
+    strength: NotRequired[str]
+    directions_en: NotRequired[str]
+    directions_he: NotRequired[str]
 
 
 class Evidence(TypedDict, total=False):

@@ -1,6 +1,7 @@
 """Word the opening hours of branches."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -28,8 +29,18 @@ def open_words(renderer: Renderer, store: StoreDescription) -> str:
     return renderer.say("closed_now") if store.get("open_now") is False else renderer.say("hours_unknown")
 
 
+def opens_words(renderer: Renderer, opens_at: str) -> str:
+    """Say that a store is closed at this moment, and when it opens."""
+    at = datetime.fromisoformat(opens_at)
+    if at.date() == renderer.turn.now.date():
+        return renderer.say("opens_today", time=f"{at:%H:%M}")
+    return renderer.say("opens_on", day=renderer.word("weekday", WEEK[at.weekday()]), time=f"{at:%H:%M}")
+
+
 def hours_today(renderer: Renderer, store: StoreDescription) -> str:
-    """Return today's hours, and whether the store is open now."""
+    """Return today's hours and that the store is open now, or when a store that is closed now opens."""
+    if store.get("open_now") is False and (opens := store.get("opens_at")):
+        return opens_words(renderer, str(opens))
     today = store.get("hours_today") or []
     if not today:
         key = "closed_today" if store.get("open_now") is False else "hours_unknown"

@@ -5,13 +5,13 @@ left out of a card's data.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import Any, Literal, NotRequired, TypedDict
 
 from django.conf import settings
 
-from agent.answers.branches import WEEK, open_words
-from agent.answers.prescriptions import PrescriptionRow, refill_verdict
+from agent.answers.branches import open_words, opens_words
+from agent.answers.prescriptions import PrescriptionRow, prescription_name, refill_verdict
 from agent.answers.products import product_line, rx_tag
 from agent.answers.render import listed
 from agent.answers.renderer import Facts, Renderer
@@ -67,7 +67,7 @@ class InteractionPair(TypedDict):
 
 
 class PrescriptionItem(TypedDict):
-    """A prescription on its card."""
+    """A prescription on its card; `ask` is the label of a button, and the question that pressing it sends."""
 
     name: str
     state: str
@@ -76,6 +76,7 @@ class PrescriptionItem(TypedDict):
     refill: str
     can_refill: bool
     rows: list[Row]
+    ask: NotRequired[Row]
 
 
 class CardData(TypedDict, total=False):
@@ -208,10 +209,7 @@ def _hours(renderer: Renderer, store: StockFacts) -> str:
     opens = store.get("opens_at")
     if store.get("open_now") is not False or not opens:
         return _capitalized(open_words(renderer, store))
-    at = datetime.fromisoformat(opens)
-    if at.date() == renderer.turn.now.date():
-        return renderer.say("card_opens_today", time=f"{at:%H:%M}")
-    return renderer.say("card_opens", day=renderer.word("weekday", WEEK[at.weekday()]), time=f"{at:%H:%M}")
+    return _capitalized(opens_words(renderer, opens))
 
 
 def _today(renderer: Renderer, store: StockFacts) -> str:
@@ -263,15 +261,23 @@ def prescriptions_card(
 def _prescription(renderer: Renderer, row: PrescriptionRow, facts: Facts) -> PrescriptionItem:
     verdict = refill_verdict(row, facts)
     dates = {"last_filled": facts.get("last_filled_on"), "valid_until": facts.get("expires_on")}
-    return {
+    texts = {"strength": renderer.measure(facts), "directions": renderer.of(facts, "directions")}
+    known = texts | {key: figures(str(day)) for key, day in dates.items() if day}
+    item: PrescriptionItem = {
         "name": renderer.of({"label_en": row["medication_name_en"], "label_he": row["medication_name_he"]}),
         "state": row["status"],
         "status": _capitalized(renderer.word("status", row["status"])),
         "refills": renderer.count("refills_short", row["refills_left"]),
         "refill": renderer.word("refill", verdict),
         "can_refill": verdict == "yes",
-        "rows": [[renderer.word("column", key), figures(str(day))] for key, day in dates.items() if day],
+        "rows": [[renderer.word("column", key), text] for key, text in known.items() if text],
     }
+    if verdict == "yes":
+        item["ask"] = [
+            renderer.say("card_refill"),
+            renderer.say("chip_refill", name=prescription_name(renderer, row)),
+        ]
+    return item
 
 
 def identity_card(renderer: Renderer) -> Card:

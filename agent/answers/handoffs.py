@@ -1,12 +1,16 @@
 """Word that a person was brought in, with its card."""
 
 from collections.abc import Mapping
+from datetime import date, datetime
 from typing import Any
 
+from agent.answers.branches import WEEK, StoreDescription
 from agent.answers.cards import handoff_card
 from agent.answers.parts import AnswerPart
+from agent.answers.render import label, say
 from agent.answers.renderer import Renderer
 from agent.state import PendingQuestion
+from pharmacy_site.lib.text import Language
 
 
 def person_offered(reason: str = "customer_asked") -> PendingQuestion:
@@ -20,3 +24,21 @@ def handed_off(renderer: Renderer, handoff: Mapping[str, Any]) -> AnswerPart:
     key = "handoff_again" if handoff.get("again") else "handoff_done"
     card = handoff_card(renderer, number, reason)
     return AnswerPart(renderer.say(key, number=number), cards=[card], state={"pending": None, "misses": 0})
+
+
+def waiting_text(reason: str, store: StoreDescription | None, today: date, language: Language) -> str:
+    """Say why a request waits, when the staff of this branch read it, and their phone."""
+    texts = [f"{words}." for words in (label("reason", reason, language),) if words != reason]
+    if store is None:
+        return " ".join([*texts, f"{say('handoff_waiting', language)}.", say("staff_page", language)])
+    if store["open_now"]:
+        texts.append(say("staff_now", language, time=str(store["closes_at"])[11:16]))
+    else:
+        opens = datetime.fromisoformat(str(store["opens_at"]))
+        day = label("weekday", WEEK[opens.weekday()], language)
+        key = "staff_today" if opens.date() == today else "staff_on"
+        texts.append(say(key, language, day=day, time=f"{opens:%H:%M}"))
+    if store["phone"]:
+        name = str(store[f"label_{language}"] or store["label_en"])
+        texts.append(say("staff_phone", language, store=name, phone=store["phone"]))
+    return " ".join([*texts, say("staff_page", language)])

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils import timezone
 
-from agent.answers.render import label, say
+from agent.answers.handoffs import waiting_text
 from agent.conversation import events
 from agent.conversation.runs import run_still_ours
+from agent.conversation.stores import store_of_staff
 from agent.models import Conversation, Run
 from pharmacy_site.lib.text import as_language
 from prescriptions import handoffs
@@ -49,8 +51,7 @@ def hand_over(
         is_urgent=conversation.emergency_open,
     )
     language = as_language(conversation.language)
-    words, waiting = label("reason", reason, language), say("handoff_waiting", language)
-    message = waiting if words == reason else f"{words}. {waiting}."
+    message = waiting_text(reason, store_of_staff(), timezone.localdate(), language)
     events.event_append(
         conversation_id=conversation.pk,
         type="handoff.updated",

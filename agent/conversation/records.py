@@ -49,6 +49,7 @@ class MessagePayload(TypedDict):
     # Of an answer:
     run_id: NotRequired[str]
     tools: NotRequired[list[Any]]
+    factual: NotRequired[bool]
     phones: NotRequired[list[str]]
     personal: NotRequired[bool]
     confirm_id: NotRequired[str]

@@ -7,10 +7,12 @@ from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from agent.evidence import OpeningFacts, StoreLabel
-from pharmacy_site.lib.bilingual import both, labels
+from pharmacy_site.lib.bilingual import both, labels, named
+from pharmacy_site.lib.text import Language
 from stores.geo import Point, distance_km
 from stores.models import Store
-from stores.selectors import OpeningState, hours_of_week, opening_state
+from stores.places import CityPlace, StorePlace
+from stores.selectors import OpeningState, hours_of_week, opening_state, place_find
 
 MOST_BRANCHES: Final = 50
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -37,6 +39,7 @@ def opening_facts(state: OpeningState) -> OpeningFacts:
     """Return whether a store is open, until when, and its hours of today."""
     return {
         "open_now": state.is_open,
+        "opens_at": state.opens_at.isoformat() if state.opens_at else None,
         "closes_at": state.closes_at.isoformat() if state.closes_at else None,
         "hours_today": [[f"{opens:%H:%M}", f"{closes:%H:%M}"] for opens, closes in state.hours_today],
     }
@@ -65,6 +68,26 @@ def by_distance(stores: Sequence[Store], origin: Point) -> list[dict[str, Any]]:
         {**facts, "km": round(away[store.pk], 1) if store.pk in away else None}
         for store, facts in zip(ordered, stores_described(ordered), strict=True)
     ]
+
+
+def store_of_staff() -> dict[str, Any] | None:
+    """Return the facts of the branch whose staff read a request: the one open longest, else the one that opens first."""
+    stores = stores_described(branches_all())
+    if is_open := [store for store in stores if store["open_now"] and store["closes_at"]]:
+        return max(is_open, key=lambda store: str(store["closes_at"]))
+    return min(
+        (store for store in stores if store["opens_at"]),
+        key=lambda store: str(store["opens_at"]),
+        default=None,
+    )
+
+
+def place_named(query: str, language: Language) -> str:
+    """Return the name in a language of the branch or city that a query names; of any other place the query itself."""
+    place = place_find(query) if query.strip() else None
+    if isinstance(place, StorePlace):
+        return named(place.store, language)
+    return named(place.locality, language) if isinstance(place, CityPlace) else query
 
 
 def store_nearest(origin: Point) -> dict[str, Any] | None:

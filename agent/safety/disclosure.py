@@ -54,6 +54,16 @@ def _without(value: Any, controlled: set[str], *, hide: bool) -> Any:
     return value
 
 
+def without_directions(evidence: Mapping[str, Any]) -> dict[str, Any]:
+    """Return evidence without a prescription's directions, which only the customer's own card shows."""
+    kept: dict[str, Any] = rebuilt(evidence, same, _not_directions)
+    return kept
+
+
+def _not_directions(mapping: Mapping[Any, Any]) -> Iterator[tuple[Any, Any]]:
+    return ((key, item) for key, item in mapping.items() if not str(key).startswith("directions_"))
+
+
 class Findings:
     """The result and evidence of one call, as a key of the turn's memo; compared by identity, since they are large."""
 
@@ -72,12 +82,12 @@ class Findings:
 
 
 def disclosed_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what may be disclosed of a call: its "result" and its "facts". Callers must not change it."""
+    """Return what a model may read of a call: its "result" and its "facts". Callers must not change it."""
     return Findings(result, evidence).once("disclosed", _disclosed_of)
 
 
 def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what an answer may state of a call: what may be disclosed without ids, whose numbers prove no quantity.
+    """Return what an answer with its cards may state of a call, without ids, whose numbers prove no quantity.
 
     Callers must not change it.
     """
@@ -85,11 +95,12 @@ def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[
 
 
 def _disclosed_of(found: Findings) -> dict[str, Any]:
-    return disclosed({"result": found.result, "facts": found.evidence})
+    return disclosed({"result": found.result, "facts": without_directions(found.evidence)})
 
 
 def _facts_of(found: Findings) -> dict[str, Any]:
-    facts: dict[str, Any] = rebuilt(disclosed_of(found.result, found.evidence), same, _without_ids)
+    shown = disclosed({"result": found.result, "facts": found.evidence})
+    facts: dict[str, Any] = rebuilt(shown, same, _without_ids)
     return facts
 
 

@@ -3,7 +3,8 @@
 In the chat the patient is the one who was verified; over HTTP the caller's key has the scope `patients`.
 
 Evidence of a success: `prescriptions`: `[{presc_id, med_id, refills_left, refill_pending, status_known, expires_on,
-issued_on, last_filled_on, days_supply, schedule}]`: ids, numbers and dates only. A failure has none.
+issued_on, last_filled_on, days_supply, schedule, strength, directions_en, directions_he}]`. The directions are for the
+customer's card alone: no model reads them and no record of a call has them. A failure has no evidence.
 """
 
 from typing import Literal
@@ -129,6 +130,7 @@ def _details(row: Prescription) -> PrescriptionDetails:
 
 
 def _facts(row: Prescription) -> PrescriptionFacts:
+    directions_en, directions_he = both(row, "directions")
     return {
         "presc_id": row.pk,
         "med_id": row.medication_id,
@@ -140,6 +142,9 @@ def _facts(row: Prescription) -> PrescriptionFacts:
         "last_filled_on": row.last_filled_on.isoformat() if row.last_filled_on else None,
         "days_supply": row.days_supply,
         "schedule": row.medication.schedule,
+        "strength": row.medication.strength,
+        "directions_en": directions_en,
+        "directions_he": directions_he,
     }
 
 

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from agent.answers.tool_sentences import tool_text
 from agent.evidence import Evidence
 from agent.models import ToolCall
+from agent.safety.disclosure import without_directions
 from agent.tools import (
     check_inventory,
     check_prescription_requirement,
@@ -131,7 +132,7 @@ def toolcall_row(outcome: ToolOutcome, context: ToolContext) -> ToolCall:
         arguments=outcome.arguments_redacted,
         ok=outcome.ok,
         code=outcome.code or "",
-        evidence=outcome.evidence,
+        evidence=without_directions(outcome.evidence),
         duration_ms=outcome.duration_ms,
     )
 

@@ -241,6 +241,10 @@ def _payload(context: TurnContext, reply: Reply) -> MessagePayload:
             if call.outcome
         ],
     }
+    # Thumbs belong under facts: not under a greeting, a refusal or a request for a code.
+    payload["factual"] = bool(payload["tools"]) or any(
+        result.step.name == "store.info" for result in context.results
+    )
     if confirm := context.run.input.get("confirm"):
         payload["confirm_id"], payload["decision"] = confirm["id"], confirm["decision"]
     if _is_personal(context):

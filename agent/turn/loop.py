@@ -1,13 +1,16 @@
 """Run the one loop of every model: guard → model → tools → … → checked answer."""
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from agent.answers.render import tool_label
+from agent.answers.render import MASK, tool_label
 from agent.conversation.runs import Claim
 from agent.conversation.spending import run_spent
+from agent.conversation.stores import place_named
 from agent.inference.base import Model, Reply, Step, StepResult
 from agent.threads import run_db
 from agent.tools.base import InvalidArguments, UnknownTool
@@ -85,13 +88,21 @@ async def step_run(context: TurnContext, step: Step, progress: ProgressSink) -> 
     return result
 
 
+async def _label(context: TurnContext, name: str, shown: Mapping[str, Any]) -> str:
+    """Return what a customer reads while a tool runs; a place that a model named in English has its Hebrew name."""
+    place = shown.get("store_query")
+    if isinstance(place, str) and not place.startswith(MASK):
+        shown = {**shown, "store_query": await run_db(place_named)(place, context.language)}
+    return tool_label(name, shown, context.language)
+
+
 async def tool_run(context: TurnContext, step: Step, progress: ProgressSink) -> ToolRun:
     """Call a tool through its one entry point, and show that it is being called."""
     shown = guard.arguments_shown(step.arguments, context.turn.text)
     call = ToolRun(
         step,
         call_id=f"{context.run.pk.hex[:8]}-{len(context.tool_runs) + 1}",
-        label=tool_label(step.name, shown, context.language),
+        label=await _label(context, step.name, shown),
         arguments_shown=shown,
     )
     progress.tool_started(call)

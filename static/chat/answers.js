@@ -1,6 +1,6 @@
 /** Answers in the making: the text that has come so far, and what is being looked up for them. */
 
-import { direction, h, languageOf, paragraphs } from "./dom.js";
+import { direction, h, hour, languageOf, paragraphs } from "./dom.js";
 import { counted } from "./words.js";
 
 export class Answers {
@@ -12,8 +12,8 @@ export class Answers {
    * `place(parts)` puts an item into the transcript and returns it; `grown()` is called when one takes more room,
    * `busy(yes)` when the first answer begins and the last one ends.
    */
-  constructor({ word, lang, place, grown, busy }) {
-    Object.assign(this, { word, lang, place, grown, busy });
+  constructor({ word, lang, debug, place, grown, busy }) {
+    Object.assign(this, { word, lang, debug, place, grown, busy });
   }
 
   get items() {
@@ -52,7 +52,7 @@ export class Answers {
   toolStarted(event) {
     const live = this.#of(event.run_id);
     if (!live) return;
-    const label = (event.label ?? "").replace(/(…|\.\.\.)$/, ""); // the dots are ours, and they move
+    const label = withoutDots(event.label ?? ""); // the dots are ours, and they move
     live.doing.replaceChildren(h("bdi", {}, label || this.word("thinking")));
     live.calls.push({ ...event, label });
     this.#showSteps(live);
@@ -118,7 +118,7 @@ export class Answers {
   }
 
   #showSteps(live) {
-    const steps = stepList(live.calls, this.word, this.lang);
+    const steps = stepList(live.calls, this.word, this.lang, this);
     steps.open = Boolean(live.steps?.open);
     if (live.steps) live.steps.replaceWith(steps);
     else live.progress.after(steps);
@@ -136,30 +136,43 @@ function argumentNodes(values) {
   ]);
 }
 
-/** The look-ups as an element that opens, or null when there were none. */
-export function stepList(calls, word, lang) {
+const SOURCES = {
+  check_inventory: "sourceStock",
+  check_stock: "sourceStock",
+  get_medication_info: "sourceLeaflet",
+  interaction_check: "sourceInteractions",
+  prescription_management: "sourcePrescriptions",
+  prescription_verify: "sourcePrescriptions",
+};
+
+/**
+ * The look-ups as an element that opens, or null when there were none: what was looked up, where and when. The call
+ * itself, with its arguments, is for staff and developers (`debug`).
+ */
+export function stepList(calls, word, lang, { at = null, debug = false } = {}) {
   if (!calls.length) return null;
   return h(
     "details",
-    { class: "chat-steps", lang: lang, dir: direction(lang) },
+    { class: "chat-steps", lang, dir: direction(lang) },
     h("summary", {}, `${word("activity")} (${counted(word, "lookups", calls.length)})`),
-    h(
-      "ol",
-      {},
-      calls.map((call) =>
-        h(
-          "li",
-          {},
-          h("p", {}, h("bdi", {}, call.label ?? "")),
-          h("p", { dir: "ltr", lang: "en" }, h("code", {}, h("b", {}, call.name), argumentNodes(call.arguments))),
-          h(
-            "p",
-            { class: "chat-time" },
-            call.finished ? word(call.ok ? "done" : "noResult") : word("running"),
-            Number.isFinite(call.duration_ms) ? ` · ${word("ms", { n: call.duration_ms })}` : "",
-          ),
-        ),
-      ),
-    ),
+    h("ol", {}, calls.map((call) => h("li", {}, step(call, word, at), debug ? rawCall(call, word) : null))),
   );
+}
+
+function step(call, word, at) {
+  const source = word(SOURCES[call.name] ?? "sourceList");
+  const found = !call.finished ? word("running") : call.ok ? word("source", { source }) : word("noResult");
+  return [
+    h("p", {}, h("bdi", {}, withoutDots(call.label ?? ""))),
+    h("p", { class: "chat-time" }, found, call.finished && at ? ` · ${hour(at)}` : ""),
+  ];
+}
+
+function rawCall(call, word) {
+  const took = Number.isFinite(call.duration_ms) ? [" · ", word("ms", { n: call.duration_ms })] : [];
+  return h("p", { dir: "ltr", lang: "en" }, h("code", {}, h("b", {}, call.name), argumentNodes(call.arguments)), took);
+}
+
+function withoutDots(label) {
+  return label.replace(/(…|\.\.\.)$/, "");
 }

@@ -3,17 +3,18 @@
  * the digits of a phone and a pair of coordinates. Shapes by kind: agent/answers/cards.py.
  */
 
-import { direction, h, hasHebrew, icon, languageOf, textNodes } from "./dom.js";
+import { direction, h, hasHebrew, icon, languageOf, textNodes, wholeNodes } from "./dom.js";
 
 const MAP = "https://www.google.com/maps/search/?api=1&query=";
 const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "avoid", caution: "warn", same: "equal" };
+const WORST = ["avoid", "caution", "same"]; // pairs of medicines, the most dangerous first
 const STATES = { active: "check", completed: "minus", expired: "minus" };
 const KINDS = {
   medication: { icon: "pill", body: () => [] },
   stock: { icon: "box", body: (data, lang) => [stores(data, lang), products(data, lang)] },
   equivalents: { icon: "equal", body: (data, lang) => [products(data, lang)] },
   interactions: { icon: "warn", body: (data, lang) => [list(objects(data.pairs), pair, lang)] },
-  prescriptions: { icon: "paper", body: (data, lang) => [list(objects(data.prescriptions), prescription, lang)] },
+  prescriptions: { icon: "paper", body: (data, lang, choose) => [list(objects(data.prescriptions), prescription(choose), lang)] },
   identity: { icon: "shield", body: () => [] },
   confirm: { icon: "paper", body: () => [] },
   handoff: { icon: "person", body: () => [] },
@@ -44,7 +45,7 @@ function piece(value, lang) {
   const text = plain(value);
   if (!text) return null;
   const foreign = hasHebrew(text);
-  return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : text);
+  return h("bdi", { dir: foreign ? direction(lang) : "ltr" }, foreign ? textNodes(text, lang) : wholeNodes(text));
 }
 
 /** A sentence; one that is all in the other language than the card has its own direction. */
@@ -142,7 +143,7 @@ function phoneLink(phone, lang, name, words) {
     { class: "chat-link", href: `tel:${number}` },
     icon("phone"),
     h("span", { class: "chat-hidden" }, `${plain(words.call)} ${plain(name)} `),
-    h("bdi", { dir: "ltr" }, shown),
+    h("bdi", { dir: "ltr", class: "chat-whole" }, shown),
   );
 }
 
@@ -173,7 +174,13 @@ function pair(data, lang) {
   );
 }
 
-function prescription(data, lang) {
+/** The block of a prescription, with a button for its refill, which sends a question as if it had been written. */
+function prescription(choose) {
+  return (data, lang) => prescriptionBlock(data, lang, choose);
+}
+
+function prescriptionBlock(data, lang, choose) {
+  const [label, question] = lists([data.ask]).flat().map(plain);
   const state = known(data.state, STATES);
   const ready = data.can_refill === true;
   const facts = [piece(data.refills, lang), marked(ready ? "check" : "minus", data.refill, lang, ready ? "ok" : "plain")];
@@ -183,7 +190,21 @@ function prescription(data, lang) {
     lead(data.name, marked(STATES[state], data.status, lang, state === "active" ? "ok" : "plain"), lang),
     facts.some(Boolean) ? h("p", { class: "chat-line" }, facts) : null,
     pairs(lists(data.rows), lang),
+    label && question && choose
+      ? h(
+          "button",
+          { type: "button", class: "chat-plain chat-row-button", onclick: () => choose(question) },
+          label,
+          h("span", { class: "chat-hidden" }, " ", piece(data.name, lang)),
+        )
+      : null,
   );
+}
+
+/** The most dangerous level of a card's pairs, "" without any: the card looks like it. */
+function alarmOf(kind, data) {
+  const levels = kind === "interactions" ? objects(data.pairs).map((each) => each.level) : [];
+  return WORST.find((level) => levels.includes(level)) ?? "";
 }
 
 function source(data, lang) {
@@ -198,14 +219,15 @@ function rows(data, lang) {
   return table(data.title, data.columns, cells, lang);
 }
 
-/** The card as an element, or null for a kind or a shape that this version does not know. */
-export function card(content, lang) {
+/** The card as an element, or null for a kind or a shape that this version does not know. `choose(text)` sends a question. */
+export function card(content, lang, choose) {
   const { kind, data } = content && typeof content === "object" ? content : {};
   if (!known(kind, KINDS) || !data || typeof data !== "object") return null;
   const language = lang ?? languageOf(JSON.stringify(data));
   const title = piece(data.title, language);
+  const alarm = alarmOf(kind, data);
   const body = [
-    ...KINDS[kind].body(data, language),
+    ...KINDS[kind].body(data, language, choose),
     rows(data, language),
     sentence(data.note, language, { class: "chat-note" }),
     sentence(data.source, language, { class: "chat-source" }),
@@ -214,7 +236,7 @@ export function card(content, lang) {
   return h(
     "div",
     {
-      class: `chat-card chat-card-${kind}`,
+      class: `chat-card chat-card-${kind}${alarm && ` chat-alarm-${alarm}`}`,
       role: "group",
       "aria-label": plain(data.title) || null,
       lang: language,
@@ -223,7 +245,7 @@ export function card(content, lang) {
     h(
       "div",
       { class: "chat-card-head" },
-      title && h("h4", { class: "chat-card-title" }, icon(KINDS[kind].icon), title),
+      title && h("h4", { class: "chat-card-title" }, icon(LEVELS[alarm] ?? KINDS[kind].icon), title),
       tag(data, language),
     ),
     body,

@@ -43,7 +43,7 @@ export class Composer {
 
   /** Focus without opening a touch screen's keyboard. */
   focus() {
-    (matchMedia("(pointer: coarse)").matches ? this.instead() : this.input).focus();
+    (matchMedia("(pointer: coarse)").matches ? this.instead() : this.input).focus({ preventScroll: true });
   }
 
   /** Whether an answer is in the making that can be stopped. */

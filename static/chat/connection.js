@@ -80,11 +80,13 @@ export class Connection {
     return { conversation, last_seq: this.lastSeq, ...(shown ? { active_run: shown } : {}) };
   }
 
-  /** The page came back to the front, or the network changed: find out at once whether the socket lives. */
-  wake() {
+  /** The page came back to the front, or the network did (`redial`): find out at once whether the socket lives. */
+  wake({ redial = false } = {}) {
     if (this.#stopped) return;
     if (!this.#socket) this.open();
-    else if (this.#ready) this.#ping(3_000);
+    else if (this.#ready) this.#ping(redial ? 1_500 : 3_000);
+    // Dialled on a network that was not there, a socket may hang for minutes.
+    else if (redial) this.#lost(this.#socket, 0);
   }
 
   /** Sends a message, now or when the connection is back, and returns its id. */

@@ -65,6 +65,16 @@ const LEFT_TO_RIGHT = new RegExp(`${AREA}${SIGN}${ATOM}(?:${SPACED}${SIGN}${ATOM
 const RIGHT_TO_LEFT = /[\u0590-\u05ff]+(?:[ \-–/.,:"'()]*(?:\d+ ?)?[\u0590-\u05ff]+)*/g;
 const ISOLATED = /([\u2066-\u2068][^\u2066-\u2069]*\u2069)/;
 
+// What is never split between two lines: a phone, a range, a number of a request, an amount with its unit.
+const ENGLISH_UNIT = "(?:m[gl]|mcg|µg|kg|g|l|IU|km|°C|%|(?:tablet|capsule|unit|pack|hour|day|week|month|year|minute|time|dose)s?)";
+const HEBREW_UNIT =
+  "(?:(?:מ|ק|מק)[״\"](?:ג|ל|מ)|גרם|יח['׳]|יחיד(?:ה|ות)|טבלי(?:יה|ה|ות)|קפסול(?:ה|ות)|מנ(?:ה|ות)|פעמ(?:ים)?|שע(?:ה|ות)|דקות|ימים|יום|שבוע(?:ות)?|חודש(?:ים)?|שנ(?:ה|ים))";
+const UNIT = `(?:${ENGLISH_UNIT}|${HEBREW_UNIT})(?![\\p{L}])`;
+const NUMBER = "\\d{1,7}(?:[.,:/]\\d{1,4}){0,3}";
+const AMOUNT = ` ?${UNIT}(?:/(?:\\d{1,3} ?)?${UNIT})?`;
+const WHOLE = new RegExp(`(?<![\\p{L}\\d])(?:[A-Z]-)?[+*]?(?:\\(\\d{1,4}\\) ?)?${NUMBER}(?:(?:-| ?[–—] ?| - )${NUMBER}| \\d{1,4}(?=-\\d)){0,5}(?:${AMOUNT})?`, "gu");
+const UNIT_AFTER = new RegExp(`^ ?${UNIT}`, "u"); // of a number that is an element of its own
+
 /** Whether a text holds Hebrew letters. */
 export function hasHebrew(text) {
   return /[\u05d0-\u05ea]/.test(text);
@@ -78,18 +88,35 @@ export function languageOf(text) {
 /** Text as nodes; what runs against the text's direction stays together unless the server isolated it already. */
 export function textNodes(text, lang) {
   const [runs, dir] = lang === "he" ? [LEFT_TO_RIGHT, "ltr"] : [RIGHT_TO_LEFT, "rtl"];
-  return text.split(ISOLATED).flatMap((part, at) => (at % 2 ? [document.createTextNode(part)] : runNodes(part, runs, dir)));
+  return text.split(ISOLATED).flatMap((part, at) => (at % 2 ? wholeNodes(part) : runNodes(part, runs, dir)));
 }
 
 function runNodes(text, runs, dir) {
+  return pieces(text, runs, (run) => h("bdi", { dir }, wholeNodes(run)), wholeNodes);
+}
+
+/** Text as nodes; phones, ranges and amounts with their units stay on one line. `before` ends just before the text. */
+export function wholeNodes(text, before = "") {
+  const unit = /\d$/.test(before) ? (UNIT_AFTER.exec(text)?.[0] ?? "") : "";
+  const nodes = pieces(text.slice(unit.length), WHOLE, (piece) => (/\D/.test(piece) ? whole(piece) : piece), (piece) => [piece]);
+  return unit ? [whole(unit), ...nodes] : nodes;
+}
+
+function whole(text) {
+  return h("span", { class: "chat-whole" }, text);
+}
+
+/** A text cut at the matches of a pattern: `inside(match)` is a node, `outside(text, before)` the nodes between. */
+function pieces(text, pattern, inside, outside) {
   const nodes = [];
   let from = 0;
-  for (const match of text.matchAll(runs)) {
-    if (match.index > from) nodes.push(document.createTextNode(text.slice(from, match.index)));
-    nodes.push(h("bdi", { dir }, match[0]));
+  const until = (end) => end > from && nodes.push(...outside(text.slice(from, end), text.slice(0, from)));
+  for (const match of text.matchAll(pattern)) {
+    until(match.index);
+    nodes.push(inside(match[0]));
     from = match.index + match[0].length;
   }
-  if (from < text.length) nodes.push(document.createTextNode(text.slice(from)));
+  until(text.length);
   return nodes;
 }
 

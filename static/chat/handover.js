@@ -1,6 +1,7 @@
 /** The way out of a frame on somebody else's page: a person's data is shown in a window of the pharmacy only. */
 
-import { h } from "./dom.js";
+import { direction, h, textNodes } from "./dom.js";
+import { wordsIn } from "./words.js";
 
 export class Handover {
   #waiting = null;
@@ -9,21 +10,22 @@ export class Handover {
     Object.assign(this, { word, send, say });
   }
 
-  /** The card's element. */
-  card({ title }) {
-    const state = h("p", { class: "chat-confirm-state" });
+  /** The card's element, all of it in the language of its message. */
+  card({ title }, lang = this.word.lang) {
+    const word = wordsIn(lang);
+    const state = { element: h("p", { class: "chat-confirm-state" }), word };
     const button = h(
       "button",
       { type: "button", class: "chat-main", onclick: () => this.#ask(state) },
-      this.word("continue"),
+      word("continue"),
     );
     return h(
       "div",
-      { class: "chat-card chat-handover", role: "group", "aria-label": title },
-      h("p", { class: "chat-card-head" }, h("bdi", { class: "chat-card-title" }, title)),
-      h("p", {}, this.word("continueWhy")),
+      { class: "chat-card chat-handover", role: "group", "aria-label": title, lang: word.lang, dir: direction(word.lang) },
+      h("p", { class: "chat-card-head" }, h("span", { class: "chat-card-title" }, textNodes(title, word.lang))),
+      h("p", {}, word("continueWhy")),
       button,
-      state,
+      state.element,
     );
   }
 
@@ -34,8 +36,8 @@ export class Handover {
     if (!state || !own(url)) return;
     window.open(url, "_blank", "noopener");
     // A browser may keep a window from opening, and does not say so.
-    const link = h("a", { href: url, target: "_blank", rel: "noopener" }, this.word("continueLink"));
-    state.replaceChildren(this.word("continueOpened"), " ", link);
+    const link = h("a", { href: url, target: "_blank", rel: "noopener" }, state.word("continueLink"));
+    state.element.replaceChildren(state.word("continueOpened"), " ", link);
     this.say(this.word("continueOpened"));
   }
 
@@ -43,7 +45,7 @@ export class Handover {
   refused(sentence) {
     const state = this.#waiting;
     this.clear();
-    if (state) state.textContent = sentence;
+    state?.element.replaceChildren(h("bdi", { lang: this.word.lang }, sentence));
     return Boolean(state);
   }
 
@@ -54,7 +56,7 @@ export class Handover {
   #ask(state) {
     const sent = this.send("handover.request");
     this.#waiting = sent ? state : null;
-    state.textContent = sent ? this.word("continueOpening") : this.word("reconnecting");
+    state.element.textContent = state.word(sent ? "continueOpening" : "reconnecting");
   }
 }
 

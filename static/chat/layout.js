@@ -23,6 +23,8 @@ export function layout({ word, switchUrl, frame, onclose, parts }) {
     frame ? h("h2", { class: "chat-hidden" }, word("log")) : null, // the messages' headings are of the third level
     list,
   );
+  // Where the composer would open a touch screen's keyboard, the title has the focus.
+  const title = h(frame ? "h1" : "h2", { id: "chat-title", class: "chat-title", tabindex: "-1" }, word("title"));
   const jump = h("button", { type: "button", class: "chat-jump", hidden: true }, word("newMessages"));
   const close = h(
     "button",
@@ -40,7 +42,7 @@ export function layout({ word, switchUrl, frame, onclose, parts }) {
       h(
         "div",
         { class: "chat-name" },
-        h(frame ? "h1" : "h2", { id: "chat-title", class: "chat-title" }, word("title")),
+        title,
         h("p", { class: "chat-disclosure" }, word("disclosure")),
       ),
       switchUrl ? h("a", { class: "chat-switch", href: switchUrl, lang: other, hreflang: other }, word("switchTo")) : null,
@@ -60,5 +62,5 @@ export function layout({ word, switchUrl, frame, onclose, parts }) {
     parts.composer,
     live,
   );
-  return { section, live, list, consent, view, jump };
+  return { section, title, live, list, consent, view, jump };
 }

@@ -1,6 +1,6 @@
 /** The two buttons above the transcript: "talk to a person", always one press away, and "use my location". */
 
-import { h, icon } from "./dom.js";
+import { h, icon, wholeNodes } from "./dom.js";
 
 const WITHIN = 15_000;
 const FRESH_FOR = 5 * 60_000;
@@ -96,8 +96,8 @@ function coarse(degrees) {
   return Math.round(degrees * 1_000) / 1_000;
 }
 
-/** Numbers to call now, in reach of a thumb. */
+/** Numbers to call now, each a button as wide as the answer. */
 export function calls(phones, word) {
-  const link = (phone) => h("a", { class: "chat-main chat-call", href: `tel:${phone.replace(/[^+*\d]/g, "")}` }, word("call", { phone }));
+  const link = (phone) => h("a", { class: "chat-main chat-call", href: `tel:${phone.replace(/[^+*\d]/g, "")}` }, icon("phone"), h("span", {}, wholeNodes(word("call", { phone }))));
   return h("p", { class: "chat-calls" }, phones.map(link));
 }

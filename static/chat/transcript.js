@@ -2,27 +2,31 @@
 
 import { Answers, stepList } from "./answers.js";
 import { Browsing } from "./browse.js";
-import { direction, h, hour, icon, paragraphs } from "./dom.js";
+import { direction, h, hour, icon, paragraphs, wholeNodes } from "./dom.js";
 
 const NEAR_END = 80; // pixels: closer than this the view follows new messages
 
 export class Transcript {
   #echoes = new Map(); // client_msg_id → item of a message that the server has not numbered yet
   #handoffs = new Map(); // number → item of the card that tells of it
-  #question = null; // a card that came just before the answer which it belongs under
+  #question = null; // a card that came just before the answer which it belongs under; `always`: of a hand-off
   #chips = null;
+  #online = true;
+  #refused = new Map(); // item of a message that the server refused → what sends it again, oldest first
   #unread = null; // the first item that came while the reader was further up
 
   /**
    * @param {object} parts `view` scrolls, `list` holds the items, `jump` is the button "new messages"
    * @param {object} actions `choose(text)` a suggestion, `retry(id)` a refused message, `busy(yes)` while answers are in
-   *   the making; `card(content, lang)` and `extras(event)` give the elements of a card and of what is shown under an answer
+   *   the making; `card(content, lang)`, `calls(event)` and `extras(event)` give the elements of a card, of the numbers to
+   *   call and of what is shown under an answer
    */
-  constructor({ view, list, jump, word, lang, announcer, actions }) {
-    Object.assign(this, { view, list, jump, word, lang, announcer, actions });
+  constructor({ view, list, jump, word, lang, announcer, actions, debug = false }) {
+    Object.assign(this, { view, list, jump, word, lang, announcer, actions, debug });
     this.answers = new Answers({
       word,
       lang,
+      debug,
       place: (parts) => this.#append(this.#item("assistant", parts), { live: true }),
       grown: () => this.grown(),
       busy: (busy) => {
@@ -46,6 +50,7 @@ export class Transcript {
     if (!keepEchoes) this.#echoes.clear();
     this.answers.clear();
     this.#handoffs.clear();
+    this.#refused.clear();
     this.#question = null;
     this.#dropChips();
     this.list.replaceChildren(...this.#echoes.values());
@@ -55,12 +60,21 @@ export class Transcript {
   /** The customer's words, shown before the server has them. */
   echo(id, text) {
     this.#dropChips();
-    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, text)], {
-      meta: [h("span", { class: "chat-state" }, this.word("sending"))],
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, wholeNodes(text))], {
+      meta: [h("span", { class: "chat-state" }, this.word(this.#online ? "sending" : "waiting"))],
     });
     this.#echoes.set(id, item);
     this.list.append(item);
     this.toEnd();
+  }
+
+  /** Whether there is a connection: messages that are not sent yet say what they wait for. */
+  online(online) {
+    this.#online = online;
+    for (const item of this.#echoes.values()) {
+      const state = item.querySelector(".chat-state");
+      if (!("sent" in item.dataset) && !this.#refused.has(item)) state.textContent = this.word(online ? "sending" : "waiting");
+    }
   }
 
   /** The server has stored the message, so a lost connection does not matter. */
@@ -78,15 +92,24 @@ export class Transcript {
     const state = item.querySelector(".chat-state");
     const sentence = `${this.word("notSent")} ${reason}`;
     const again = () => {
+      this.#refused.delete(item);
       state.classList.remove("chat-failed");
-      state.replaceChildren(this.word("sending"));
-      item.focus({ preventScroll: true });
+      state.replaceChildren(this.word(this.#online ? "sending" : "waiting"));
       this.actions.retry(id);
+    };
+    if (retryable) {
+      // One reason and one button are enough for all: the last message has them.
+      for (const earlier of this.#refused.keys()) earlier.querySelector(".chat-state").replaceChildren(this.word("notSent"));
+      this.#refused.set(item, again);
+    }
+    const all = () => {
+      item.focus({ preventScroll: true });
+      for (const each of [...this.#refused.values()]) each();
     };
     state.classList.add("chat-failed");
     state.replaceChildren(
       sentence,
-      retryable ? h("button", { type: "button", class: "chat-plain", onclick: again }, this.word("tryAgain")) : "",
+      retryable ? h("button", { type: "button", class: "chat-plain", onclick: all }, this.word("tryAgain")) : "",
     );
     this.announcer.say(sentence, this.lang);
     this.grown();
@@ -100,16 +123,19 @@ export class Transcript {
     if (role === "user") return this.#said(event, lang, text, fresh);
     const cards = (event.cards ?? []).filter((each) => !this.#shown(each)).map((each) => this.actions.card(each, lang)).filter(Boolean);
     const live = this.answers.finish(event.run_id);
-    const steps = live?.steps ?? stepList((event.tools ?? []).map((tool) => ({ ...tool, finished: true })), this.word, this.lang);
+    const tools = event.tools?.map((tool) => ({ ...tool, finished: true })) ?? live?.calls ?? [];
+    const steps = stepList(tools, this.word, this.lang, { at, debug: this.debug });
+    if (steps) steps.open = Boolean(live?.steps?.open);
     const focused = live?.item.contains(document.activeElement) ? document.activeElement : null;
     const content = [
       h("div", { class: "chat-text" }, paragraphs(text, lang)),
+      this.actions.calls(event),
       ...cards,
       h("div", { class: "chat-foot" }, steps, at ? h("p", { class: "chat-meta" }, this.#time(at)) : null, this.actions.extras(event)),
     ];
     const item = this.#item(role, content, { lang, at });
     live?.item.remove();
-    const question = role === "assistant" && !event.confirm_id ? this.#question : null;
+    const question = role === "assistant" && (this.#question?.always || !event.confirm_id) ? this.#question : null;
     if (question) question.item.before(item);
     else this.#append(item);
     this.#question = null;
@@ -125,8 +151,10 @@ export class Transcript {
 
   /** A sentence of the system, with a button where something can be done. */
   notice(text, { action, onaction, fresh = true } = {}) {
+    const last = this.list.lastElementChild;
+    if (!action && last?.matches(".chat-system") && last.querySelector(".chat-text")?.textContent === text) return;
     const button = action ? h("button", { type: "button", class: "chat-plain", onclick: onaction }, action) : null;
-    this.#place(this.#item("system", [h("p", { class: "chat-text" }, text), button]), fresh);
+    this.#place(this.#item("system", [h("p", { class: "chat-text" }, wholeNodes(text)), button]), fresh);
     if (fresh) this.announcer.say(text, this.lang);
   }
 
@@ -157,6 +185,10 @@ export class Transcript {
     earlier?.remove();
     const item = this.add(element, { fresh, spoken: [...element.querySelectorAll("p, dt, dd")].map((each) => each.textContent).join(". ") });
     this.#handoffs.set(number, item);
+    if (!earlier) {
+      this.#question = { item, spoken: "", always: true };
+      this.answers.items.at(-1)?.after(item);
+    }
     if (focused) item.focus({ preventScroll: true });
   }
 
@@ -184,7 +216,7 @@ export class Transcript {
     echo?.remove();
     this.#dropChips();
     const meta = fresh ? this.#sent(at) : at ? [this.#time(at)] : [];
-    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, text)], { at, meta });
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, wholeNodes(text))], { at, meta });
     this.#place(item, false);
     if (focused) item.focus({ preventScroll: true });
   }
@@ -230,7 +262,7 @@ export class Transcript {
       "ul",
       { class: "chat-chips", "aria-label": this.word("suggestions") },
       texts.map((text) =>
-        h("li", {}, h("button", { type: "button", dir: "auto", onclick: () => this.actions.choose(text) }, text)),
+        h("li", {}, h("button", { type: "button", dir: "auto", onclick: () => this.actions.choose(text) }, wholeNodes(text))),
       ),
     );
     this.list.after(this.#chips);

@@ -32,6 +32,8 @@ export class Chat {
    */
   constructor(root, { lang, switchUrl, url, frame = false, onclose, site, ticket, handoverTicket, onunread }) {
     Object.assign(this, { root, lang, frame, onclose, onunread, word: wordsIn(lang), days: null });
+    // Staff and developers see the calls behind an answer.
+    this.debug = "debug" in root.dataset || new URLSearchParams(location.search).has("debug");
     this.#build(switchUrl);
     if (site) store.key += site;
     const scheme = location.protocol === "https:" ? "wss:" : "ws:";
@@ -92,7 +94,7 @@ export class Chat {
       word,
       send: (text) => this.#send(text),
       cancel: () => send("run.cancel"),
-      instead: () => this.view,
+      instead: () => this.title,
     });
     this.code = new CodeForm({ word, send: (code) => send("identity.code", { code }), leave: () => this.composer.focus() });
     this.confirmations = new Confirmations({
@@ -147,13 +149,15 @@ export class Chat {
       jump: this.jump,
       word,
       lang,
+      debug: this.debug,
       announcer: this.announcer,
       actions: {
         choose: (text) => this.#choose(text),
         retry: (id) => this.connection.retry(id),
         card: (content, lang) => this.#card(content, lang),
-        extras: ({ role, seq, phones }) =>
-          role !== "assistant" || !Number.isInteger(seq) ? null : phones?.length ? calls(phones, word) : this.feedback.add(seq),
+        calls: ({ phones }) => (phones?.length ? calls(phones, word) : null),
+        extras: ({ role, seq, phones, tools, factual = tools?.length > 0 }) =>
+          role === "assistant" && Number.isInteger(seq) && factual && !phones?.length ? this.feedback.add(seq) : null,
         busy: (busy) => this.composer.busy(busy),
       },
     });
@@ -161,8 +165,8 @@ export class Chat {
 
   #watch() {
     const wake = () => document.visibilityState === "visible" && this.connection.wake();
+    window.addEventListener("online", () => this.connection.wake({ redial: true }));
     document.addEventListener("visibilitychange", wake);
-    window.addEventListener("online", wake);
     window.addEventListener("offline", wake); // the socket decides: a page on this machine needs no network
     window.addEventListener("pageshow", (event) => event.persisted && this.idle.check());
     document.addEventListener("visibilitychange", () => this.idle.check());
@@ -235,7 +239,7 @@ export class Chat {
 
   #card(content, lang) {
     const { kind, data } = content ?? {};
-    return this.connection.elsewhere && kind === "identity" && data?.action === "continue" ? this.handover.card(data) : card(content, lang);
+    return this.connection.elsewhere && kind === "identity" && data?.action === "continue" ? this.handover.card(data, lang ?? undefined) : card(content, lang, (text) => this.#choose(text));
   }
 
   #over(event, key, fresh) {
@@ -290,7 +294,7 @@ export class Chat {
       [word("handoffNumber"), event.number],
       [word("handoffState"), word(`handoff_${event.state}`) || event.state],
     ];
-    const content = { kind: "handoff", data: { title: word("handoff"), rows, note: event.message } };
+    const content = { kind: "handoff", data: { title: word(`handoff_title_${event.state}`) || word("handoff"), rows, note: event.message } };
     this.transcript.handoff(String(event.number), content, fresh);
   }
 
@@ -305,6 +309,7 @@ export class Chat {
     this.root.dataset.status = status;
     if (status === "online" && this.banner.offline) this.announcer.say(this.word("connected"), this.lang);
     this.banner.status(status);
+    this.transcript.online(status === "online" || status === "connecting");
     if (status === "waiting") {
       this.code.lineLost();
       this.feedback.lineLost();

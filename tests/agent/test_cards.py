@@ -139,8 +139,12 @@ def test_a_prescription_card_has_refills_and_dates(ask: Ask) -> None:
     rows = card["data"]["prescriptions"]
     assert {row["name"] for row in rows} == {"Amoxicillin", "Metformin"}
     assert all(row["can_refill"] and row["refill"] == "Can be refilled" for row in rows)
-    assert dict(rows[0]["rows"]).keys() == {"Last filled", "Valid until"}
-    assert all(re.fullmatch(r"\d\d\.\d\d\.\d{4}", day) for _, day in rows[0]["rows"])
+    facts = dict(rows[0]["rows"])
+    assert facts.keys() == {"Strength", "Directions", "Last filled", "Valid until"}
+    assert re.fullmatch(r"\d+ mg", facts["Strength"])
+    assert "day" in facts["Directions"]
+    assert all(re.fullmatch(r"\d\d\.\d\d\.\d{4}", facts[day]) for day in ("Last filled", "Valid until"))
+    assert rows[0]["ask"] == ["Refill", f"Can I refill {rows[0]['name']}?"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from agent.conversation import accept, events, retention
+from agent.conversation.handoff import hand_over
 from agent.models import Conversation, Event, Run, ToolCall
 from evaluation.chat import Chat
 from evaluation.customer import demo_code
@@ -210,6 +212,32 @@ def test_a_hand_off_that_staff_close_is_shown_in_the_conversation() -> None:
     assert (told["number"], told["state"]) == (opened.number, "closed")
     assert not handoff_close(handoff=opened, actor="user:1")
     assert Event.objects.count() == 1 and not ToolCall.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("at", "language", "words"),
+    [
+        ("2026-06-08T10:00:00+03:00", "en", "Our staff read requests while a branch is open: now, until "),
+        ("2026-06-08T04:44:00+03:00", "en", "All branches are closed now. Our staff read this from 0"),
+        (
+            "2026-06-08T23:30:00+03:00",
+            "he",
+            "כל הסניפים סגורים עכשיו. הצוות יקרא את הפנייה החל מיום שלישי ב-",
+        ),
+    ],
+)
+def test_a_hand_off_says_when_somebody_reads_it_and_a_phone(
+    demo: None, at: str, language: str, words: str
+) -> None:
+    conversation, _ = events.conversation_begin(language=language)
+    with freeze_time(at):
+        hand_over(conversation, reason="customer_asked", run_key="x")
+    told = Event.objects.get(conversation=conversation, type="handoff.updated").payload["message"]
+    told = re.sub("[\u2066-\u2069]", "", told)
+    assert words in told
+    assert re.search(r"03-555-\d{4}", told)
+    assert {"en": "You may close this page", "he": "אפשר לסגור את הדף"}[language] in told
 
 
 # -- Who comes back ----------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agent.safety.disclosure import WITHHELD, disclosed, facts_of
+from agent.safety.disclosure import WITHHELD, disclosed, disclosed_of, facts_of, without_directions
 from agent.safety.grounding import Grounds
 
 CONTROLLED: dict[str, Any] = {
@@ -41,3 +41,14 @@ def test_ids_prove_no_number() -> None:
     grounds = Grounds([facts])
     assert grounds.missing("5 refills, packs of 20") == []
     assert grounds.missing("3 refills, packs of 12") == ["3", "12"]
+
+
+def test_directions_of_a_prescription_are_for_its_card_alone() -> None:
+    evidence = {
+        "prescriptions": [
+            {"presc_id": 3, "refills_left": 5, "directions_en": "1 tablet", "directions_he": ""}
+        ]
+    }
+    kept = {"prescriptions": [{"presc_id": 3, "refills_left": 5}]}
+    assert without_directions(evidence) == kept
+    assert disclosed_of({}, evidence)["facts"] == kept

@@ -158,7 +158,18 @@ def cards(lang: str) -> list[Card]:
                         if state == "active"
                         else t("Cannot be refilled", "לא ניתן לניפוק"),
                         "can_refill": state == "active",
+                        "ask": [
+                            t("Refill", "ניפוק נוסף"),
+                            t("Can I refill Metformin?", "אפשר לנפק מטפורמין?"),
+                        ]
+                        if state == "active"
+                        else [],
                         "rows": [
+                            [t("Strength", "חוזק"), t("850 mg", "850 מ״ג")],
+                            [
+                                t("Directions", "אופן הנטילה"),
+                                t("1 tablet twice a day with meals", "טבליה אחת פעמיים ביום עם האוכל"),
+                            ],
                             [t("Last filled", "נופק לאחרונה"), "28.10.2026"],
                             [t("Valid until", "בתוקף עד"), "25.02.2027"],
                         ],

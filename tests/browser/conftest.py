@@ -215,6 +215,7 @@ class ScriptedServer:
     def say(self, seq: int, text: str, role: str = "assistant", **fields: Any) -> Frame:
         """A numbered message; stored for replays, sent by `send(**…)`."""
         body = {"seq": seq, "role": role, "text": text, "lang": "en", "cards": [], "suggestions": []}
+        body["factual"] = True
         return {"type": "message.completed", **body, **fields}
 
     def welcome(self, frame: Frame) -> None:

@@ -376,3 +376,84 @@ def test_a_real_answer_has_its_card(
         expect(card.first).to_contain_text(word)
     assert chat.page.evaluate(OUTSIDE) == []
     assert chat.page.evaluate(SMALL_LINKS) == []
+
+
+@pytest.mark.parametrize("level", ["avoid", "caution"])
+def test_a_dangerous_pair_marks_its_whole_card(chat: Any, server: Any, level: str) -> None:
+    levels = ["caution", level, "same"]
+    pairs = [{"names": ["A", "B"], "level": each, "label": each, "text": "Ask."} for each in levels]
+    calm = {"kind": "medication", "data": {"title": "Ibuprofen"}}
+    alarm = {"kind": "interactions", "data": {"title": "Interactions on file", "pairs": pairs}}
+    answer = show(chat, server, "en", [calm, alarm])
+    look = """(card) => [getComputedStyle(card).borderTopColor, getComputedStyle(card.querySelector("h4")).color]"""
+    plain, marked = (answer.locator(".chat-card").nth(n).evaluate(look) for n in (0, 1))
+    colour = {"avoid": "rgb(163, 23, 15)", "caution": "rgb(122, 71, 0)"}[level]
+    assert marked == [colour, colour]
+    assert plain[0] != colour
+    expect(
+        answer.locator(f".chat-card h4 .chat-icon-{'avoid' if level == 'avoid' else 'warn'}")
+    ).to_be_visible()
+
+
+TOGETHER = [
+    ("he", "לפי העלון נוטלים טבלייה אחת כל 4-6 שעות, עד 1,200 מ״ג ביממה", ["4-6 שעות", "1,200 מ״ג"]),
+    ("he", "לשאלות אפשר להתקשר לסניף: 050-1234567 או (03) 555-0104 היום", ["050-1234567", "(03) 555-0104"]),
+    ("he", "המינון הוא Advil 200 mg פעם ביום או 200–400 מ״ג", ["200 mg", "200–400 מ״ג"]),
+    ("he", "פתוח \u206608:00–17:00\u2069 בסניף, מספר הפנייה הוא H-1006", ["08:00–17:00", "H-1006"]),
+    ("he", "סירופ במינון של 120 מ״ג/5 מ״ל לילדים", ["120 מ״ג", "5 מ״ל"]),
+    ("en", "One tablet every 4-6 hours, no more than 1,200 mg in a day", ["4-6 hours", "1,200 mg"]),
+    ("en", "Call the branch at 03-555-0104 or +972 3-555-0104 today", ["03-555-0104", "+972 3-555-0104"]),
+    ("en", "A dose of 200 - 400 mg or a syrup with 120 mg/5 ml", ["200 - 400 mg", "120 mg/5 ml"]),
+]
+LINES = """([selector, piece]) => {
+  const host = document.querySelector(selector);
+  const walker = document.createTreeWalker(host, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  const places = [];
+  while (walker.nextNode()) [...walker.currentNode.data].forEach((_, n) => places.push([walker.currentNode, n]));
+  const begin = host.textContent.indexOf(piece);
+  const tops = places.slice(begin, begin + piece.length).flatMap(([node, n]) => {
+    range.setStart(node, n);
+    range.setEnd(node, n + 1);
+    return [...range.getClientRects()].filter((box) => box.width).map((box) => Math.round(box.bottom / 12));
+  });
+  return begin < 0 ? -1 : new Set(tops).size;
+}"""
+
+
+@pytest.mark.parametrize(("lang", "text", "whole"), TOGETHER)
+def test_amounts_and_phones_are_never_split_between_lines(
+    new_chat: Any, make_server: Any, lang: str, text: str, whole: list[str]
+) -> None:
+    chat = new_chat(390, 844)
+    server = make_server(chat.page)
+    card = {"kind": "medication", "data": {"title": "–", "note": text}}
+    show(chat, server, lang, [card], text)
+    split = []
+    for width in range(150, 340, 4):
+        chat.page.evaluate(
+            "(width) => document.querySelectorAll('.chat-text p, .chat-note').forEach((e) => { e.style.inlineSize = `${width}px` })",
+            width,
+        )
+        for selector in (".chat-text p", ".chat-note"):
+            split += [
+                (width, selector, each) for each in whole if chat.page.evaluate(LINES, [selector, each]) != 1
+            ]
+    assert split == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "name", "question"),
+    [
+        ("en", "Refill Metformin", "Can I refill Metformin?"),
+        ("he", "ניפוק נוסף מטפורמין", "אפשר לנפק מטפורמין?"),
+    ],
+)
+def test_a_prescription_has_a_button_that_sends_the_refill_question(
+    chat: Any, server: Any, lang: str, name: str, question: str
+) -> None:
+    answer = show(chat, server, lang, cards(lang))
+    button = answer.get_by_role("button", name=name)
+    expect(button).to_have_count(1)  # the other prescriptions cannot be refilled
+    button.click()
+    assert server.wait("message.send")[0]["text"] == question

@@ -239,3 +239,19 @@ def test_large_text_and_wide_spacing_hide_nothing(new_chat: Any, make_server: An
         for name in (".chat-send", "#chat-input", ".chat-person"):
             chat.page.locator(name).scroll_into_view_if_needed()
             expect(chat.page.locator(name)).to_be_in_viewport(ratio=0.9)
+
+
+@pytest.mark.parametrize("touch", [True, False])
+def test_the_hint_on_arrow_keys_is_for_a_keyboard_only(new_chat: Any, make_server: Any, touch: bool) -> None:
+    chat = new_chat(390, 844, has_touch=touch, is_mobile=touch)
+    server = make_server(chat.page)
+    chat.open()
+    server.send(**server.say(1, "Choose.", suggestions=["This"]))
+    hint = chat.page.locator(".chat-log-hint")
+    chat.page.get_by_role("log").focus()
+    clipped = hint.evaluate("(element) => getComputedStyle(element).clipPath")
+    assert (clipped != "none") is touch
+    chip = chat.page.get_by_role("button", name="This")
+    chip.tap() if touch else chip.click()
+    server.wait("message.send")
+    assert chat.page.evaluate("document.activeElement.id") == ("chat-title" if touch else "chat-input")

@@ -312,7 +312,40 @@ def test_a_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -
     cards = chat.page.locator(".chat-card-handoff")
     expect(cards).to_have_count(2)
     expect(cards.first).to_contain_text("with a person")
+    titles = cards.locator("h4")
+    expect(titles).to_have_text(["A person is helping you", "A person will help you"])
+    server.send("handoff.updated", seq=4, number="R-1001", state="closed", message="Done.")
+    expect(titles).to_have_text(["A person will help you", "This request is closed"])
     expect(chat.page.get_by_role("button", name="Talk to a person")).to_be_enabled()
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_a_hand_off_card_is_below_the_sentence_that_tells_of_it(chat: Any, server: Any, live: bool) -> None:
+    chat.open()
+    if live:
+        server.send("run.started", run_id="r1")
+    server.send("handoff.updated", seq=1, number="H-1001", state="open", message="From 08:00.")
+    server.send(**server.say(2, "I've passed your request on: H-1001.", run_id="r1"))
+    expect(chat.items).to_have_count(2)
+    assert chat.items.first.locator(".chat-card").count() == 0
+    assert chat.items.last.locator(".chat-card-handoff").count() == 1
+
+
+@pytest.mark.parametrize(("page", "lang", "way"), [("he", "en", "ltr"), ("en", "he", "rtl")])
+def test_the_card_of_the_way_out_is_in_the_language_of_its_message(
+    chat: Any, server: Any, page: str, lang: str, way: str
+) -> None:
+    chat.open(page)
+    title = {"en": "Continue on our own site", "he": "המשך באתר של בית המרקחת"}[lang]
+    card = {"kind": "identity", "data": {"title": title, "action": "continue"}}
+    server.send(**server.say(1, title, lang=lang, cards=[card]))
+    made = chat.page.locator(".chat-handover")
+    expect(made).to_have_attribute("lang", lang)
+    expect(made).to_have_attribute("dir", way)
+    hebrew = made.evaluate(
+        "(e) => [...e.querySelectorAll('p, button')].map((each) => /[א-ת]/.test(each.textContent))"
+    )
+    assert {*hebrew[:3]} == {lang == "he"}
 
 
 @pytest.mark.parametrize(
@@ -390,3 +423,38 @@ def test_a_windows_ticket_is_used_for_one_hello(chat: Any, server: Any) -> None:
     server.socket.close(code=1012)
     hello = server.wait("hello", 3)[2]
     assert (hello["conversation"], "ticket" in hello) == ("secret-1", False)
+
+
+# -- Danger ---------------------------------------------------------------------------------------------------
+RED = """(element) => {
+  const [red, green, blue] = getComputedStyle(element).borderTopColor.match(/\\d+/g).map(Number);
+  return red > 140 && red > 1.2 * green && red > 1.2 * blue;
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_number_to_call_is_a_wide_red_button_without_thumbs(
+    new_chat: Any, make_server: Any, scheme: str
+) -> None:
+    chat = new_chat(390, 844, color_scheme=scheme)
+    server = make_server(chat.page)
+    chat.open("he")
+    server.send(
+        **server.say(
+            1, "התקשרו עכשיו למד״א: 101.", lang="he", phones=["101", "04-7771900"], suggestions=["לדבר"]
+        )
+    )
+    server.send(**server.say(2, "איבופרופן במלאי.", lang="he"))
+    alarm, fact = chat.answers.nth(0), chat.answers.nth(1)
+    expect(alarm.get_by_role("link")).to_have_text(["חיוג 101", "חיוג 04-7771900"])
+    bubble = alarm.locator(".chat-bubble")
+    widths = [
+        bubble.bounding_box()["width"],
+        *(each.bounding_box()["width"] for each in alarm.locator("a").all()),
+    ]
+    assert min(widths[1:]) > 0.85 * widths[0]
+    assert bubble.evaluate(RED)
+    assert not fact.locator(".chat-bubble").evaluate(RED)
+    expect(alarm.locator(".chat-thumb")).to_have_count(0)
+    expect(fact.locator(".chat-thumb")).to_have_count(2)
+    assert alarm.locator("a").first.evaluate("(e) => getComputedStyle(e).color") == "rgb(255, 255, 255)"

@@ -52,10 +52,32 @@ def test_an_answer_shows_its_tool_calls(new_chat: Any) -> None:
         [re.compile(r"^You, \d\d:\d\d$"), re.compile("^Assistant, ")]
     )
     steps = answer.locator(".chat-steps")
-    expect(steps.locator("code").first).to_be_hidden()
+    expect(steps.locator("li").first).to_be_hidden()
+    steps.locator("summary").click()
+    expect(steps).to_contain_text("Checking stock in Jaffa")
+    expect(steps.locator(".chat-time").first).to_have_text(
+        re.compile(r"^Source: the pharmacy's stock records · \d\d:\d\d$")
+    )
+    # Names and arguments of functions are nothing to tell a customer.
+    expect(steps.locator("code")).to_have_count(0)
+    assert not re.search(r"\w_\w|\bms\b", steps.inner_text())
+    chat.page.goto(f"{chat.base}/?lang=en&debug")
+    chat.online()
     steps.locator("summary").click()
     expect(steps.locator("code", has_text="check_stock")).to_be_visible()
-    expect(steps.locator(".chat-time").first).to_have_text(re.compile(r"done · \d+ ms"))
+
+
+def test_a_hebrew_answer_names_the_branch_in_hebrew_in_its_look_ups(new_chat: Any) -> None:
+    chat = new_chat().open("he")
+    chat.ask("יש לכם Advil ב-Jaffa?")
+    answer = chat.ask("יש לכם אקמול בפלורנטין?")
+    chat.ask("וביפו?")
+    steps = chat.page.locator(".chat-steps")
+    assert answer.locator(".chat-steps").count() == 1
+    told = " ".join(each.evaluate("(e) => e.textContent") for each in steps.all())
+    assert "פלורנטין" in told
+    assert "יפו" in told
+    assert not re.search("Jaffa|Florentin|Tel Aviv", told)
 
 
 def test_an_answer_is_announced_once(new_chat: Any) -> None:
@@ -190,12 +212,30 @@ def test_a_lost_connection_is_shown_and_a_message_written_meanwhile_is_sent_once
     chat.input.fill("Is amoxicillin in stock?")
     chat.input.press("Enter")
     waiting = chat.page.locator(".chat-user", has_text="amoxicillin")
-    expect(waiting.locator(".chat-state")).to_have_text("Sending…")
+    expect(waiting.locator(".chat-state")).to_have_text("Waiting for the connection")
     line.mend()
     expect(chat.answers).to_have_count(2, timeout=30_000)
     expect(banner).to_be_hidden()
     expect(waiting).to_have_count(1)
     expect(waiting.locator(".chat-state")).to_have_text("Sent")
+
+
+def test_only_answers_with_facts_can_be_rated(new_chat: Any) -> None:
+    chat = new_chat().open()
+    thumbs = ".chat-thumb"
+    expect(chat.ask("Thank you!").locator(thumbs)).to_have_count(0)
+    expect(chat.ask("Which is better for my headache?").locator(thumbs)).to_have_count(0)
+    expect(chat.ask("Do you have Advil in Jaffa?").locator(thumbs)).to_have_count(2)
+    expect(chat.ask("When is the Jaffa branch open?").locator(thumbs)).to_have_count(2)
+    expect(chat.ask("What prescriptions do I have?").locator(thumbs)).to_have_count(0)
+
+
+def test_the_skip_link_leads_to_the_composer(new_chat: Any) -> None:
+    chat = new_chat().open()
+    chat.page.keyboard.press("Tab")
+    expect(chat.page.get_by_role("link", name="Skip to the chat")).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    expect(chat.input).to_be_focused()
 
 
 def test_a_request_for_a_person_opens_a_hand_off(new_chat: Any) -> None:
@@ -289,3 +329,22 @@ def test_markup_in_a_message_is_shown_as_text(new_chat: Any) -> None:
     chat.online()
     expect(chat.items).to_have_count(len(before))
     assert chat.texts() == before
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+@pytest.mark.parametrize("width", [320, 390])
+def test_on_a_phone_the_chat_is_the_whole_screen_and_no_control_wraps(
+    new_chat: Any, lang: str, width: int
+) -> None:
+    chat = new_chat(width, 700, has_touch=True, is_mobile=True).open(lang)
+    box = chat.page.locator(".chat").bounding_box()
+    assert box == {"x": 0, "y": 0, "width": width, "height": 700}
+    lines = """[...document.querySelectorAll(".chat-tools span, .chat-title, .chat-switch, .bar a")].filter((each) => {
+      const range = document.createRange();
+      range.selectNodeContents(each.lastChild); // the text behind an icon
+      return new Set([...range.getClientRects()].map((box) => Math.round(box.bottom / 12))).size > 1;
+    }).map((each) => each.textContent)"""
+    assert chat.page.evaluate(lines) == []
+    tools = chat.page.locator(".chat-tools button").all()
+    assert len({round(each.bounding_box()["y"]) for each in tools}) == 1
+    assert chat.page.evaluate("document.documentElement.scrollWidth") <= width

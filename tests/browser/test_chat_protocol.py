@@ -71,7 +71,7 @@ def test_a_message_is_sent_again_until_it_is_accepted(chat: Any, server: Any) ->
     chat.input.fill("hello?")
     chat.input.press("Enter")
     server.wait("message.send")
-    expect(chat.page.locator(".chat-state")).to_have_text("Sending…")
+    expect(chat.page.locator(".chat-state")).to_have_text("Waiting for the connection")
     server.answers["message.send"] = server.accept
     first, second = server.wait("message.send", 2)
     assert first == second
@@ -92,6 +92,51 @@ def test_a_refused_message_can_be_sent_again(chat: Any, server: Any) -> None:
     first, second = server.wait("message.send", 2)
     assert first == second
     expect(chat.page.locator(".chat-failed")).to_have_count(0)
+
+
+def test_several_refused_messages_have_one_reason_and_one_button(chat: Any, server: Any) -> None:
+    chat.open()
+    server.answers["message.send"] = lambda frame: server.send(
+        "error", code="rate_limited", message="x", retryable=True, client_msg_id=frame["client_msg_id"]
+    )
+    for text in ("one", "two", "three"):
+        chat.input.fill(text)
+        chat.input.press("Enter")
+    expect(chat.page.locator(".chat-failed")).to_have_count(3)
+    expect(chat.page.locator(".chat-failed", has_text="wait a minute")).to_have_count(1)
+    again = chat.page.get_by_role("button", name="Try again")
+    expect(again).to_have_count(1)
+    server.answers["message.send"] = server.accept
+    again.click()
+    sent = server.wait("message.send", 6)
+    assert [frame["text"] for frame in sent] == ["one", "two", "three"] * 2
+    expect(chat.page.locator(".chat-failed")).to_have_count(0)
+    for _time in range(3):
+        server.send("error", code="rate_limited", message="x", retryable=True)
+    server.send(**server.say(4, "after it"))
+    expect(chat.answers).to_have_count(1)
+    expect(chat.page.locator(".chat-system")).to_have_count(1)
+
+
+HANGING = """() => {
+window.Real = window.WebSocket;
+window.WebSocket = class extends EventTarget {
+  static CONNECTING = 0;
+  static OPEN = 1;
+  constructor() { super(); this.readyState = 0; window.dialled = (window.dialled ?? 0) + 1; }
+  close() {}
+};
+}"""
+
+
+def test_the_network_is_back_and_a_hanging_socket_is_dropped(chat: Any, server: Any) -> None:
+    chat.lost_line = True
+    chat.open()
+    chat.page.evaluate(HANGING)
+    server.socket.close()
+    chat.page.wait_for_function("() => window.dialled === 1")
+    chat.page.evaluate("() => { window.WebSocket = Real; dispatchEvent(new Event('online')); }")
+    expect(chat.page.locator("#chat[data-status=online]")).to_be_attached(timeout=2_000)
 
 
 def test_a_message_that_was_too_large_is_not_sent_again(chat: Any, server: Any) -> None:
