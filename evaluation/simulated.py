@@ -9,11 +9,9 @@ import os
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from django.conf import settings
-from openai import AsyncOpenAI
-from openai.types.chat import ChatCompletionMessageParam
 
 from agent.threads import run_db
 from evaluation.chat import Answer, Chat, text_message
@@ -23,6 +21,9 @@ from evaluation.scenario import Scenario
 from evaluation.wording import folded
 from inventory.models import IngredientAlias, Medication, MedicationAlias
 from pharmacy_site.lib.vocabulary import EMAIL
+
+if TYPE_CHECKING:
+    from openai.types.chat import ChatCompletionMessageParam
 
 EXTRA_TURNS: Final = 4
 """More turns than the script has, for questions that the assistant asks back."""
@@ -45,6 +46,8 @@ class SimulatedCustomer:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._facts = [*scenario.knows, *(turn.say for turn in scenario.turns if turn.say)]
+        from openai import AsyncOpenAI  # it loads slowly, and a scripted customer needs none
+
         self._model = _setting("OPENAI_MODEL") or "gpt-4.1-mini"
         self._client = AsyncOpenAI(
             api_key=_setting("OPENAI_API_KEY") or "none", base_url=_setting("OPENAI_BASE_URL") or None
@@ -92,7 +95,7 @@ class SimulatedCustomer:
             for turn in self._scenario.turns
         ]
 
-    async def _next(self, prompt: list[ChatCompletionMessageParam]) -> str:
+    async def _next(self, prompt: "list[ChatCompletionMessageParam]") -> str:
         answer = await self._client.chat.completions.create(model=self._model, messages=prompt)
         text = answer.choices[0].message.content or ""
         if not text.strip():

@@ -17,6 +17,7 @@ from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
 from agent.answers.renderer import Renderer
 from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
+from agent.llm import chosen
 from agent.llm.offline.reading.known_words import cue_lexicon
 from agent.llm.offline.session import OfflineModel
 from agent.models import Run
@@ -37,6 +38,7 @@ _CODE: Final = re.compile(r"\s*\d{6}\s*")
 def warm_up() -> None:
     """Load every lexicon and the model's library: what is broken stops the start, and no customer waits for either."""
     import_string(settings.CHAT_MODEL)
+    chosen.warm_up()
     emergency.detect("hello")
     remark_in("hello")
     policy.check_input("hello")

@@ -22,7 +22,8 @@ from playwright.sync_api import (
     sync_playwright,
 )
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+# The one without windows, where it is installed, needs less of the processor.
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or "/usr/bin/chromium"
 # Popups of an address bar that nobody sees: they cost more than all else of a window.
 ADDRESS_BAR = ["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"]
 # What Playwright switches off itself (chromiumSwitches.ts); Chromium heeds only the last such list, which is ours.
@@ -50,6 +51,7 @@ ARGUMENTS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--site-per-process",  # as in a browser with windows: a frame of another site has a process of its own
 ]
 WATCH = """
 window.seen = {violations: [], spoken: []};

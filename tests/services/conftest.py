@@ -51,10 +51,8 @@ class Sites:
     def slow_answers(self, seconds: float) -> Iterator[None]:
         """Meanwhile each answer's commit takes about so long: a trigger on what only that commit writes."""
         if self.env["DATABASE_URL"].startswith("sqlite"):
-            counted = int(seconds * 4_000_000)
             create = [
-                "CREATE TRIGGER slow BEFORE INSERT ON agent_toolcall BEGIN SELECT count(*) FROM (WITH RECURSIVE"
-                f" c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < {counted}) SELECT x FROM c); END"
+                f"CREATE TRIGGER slow BEFORE INSERT ON agent_toolcall BEGIN SELECT sleep({seconds}); END"
             ]
             drop = ["DROP TRIGGER slow"]
         else:
@@ -81,6 +79,8 @@ def site(
     env = {
         **os.environ,
         "DATABASE_URL": database,
+        "DJANGO_SETTINGS_MODULE": "sleeping_settings",
+        "PYTHONPATH": str(Path(__file__).parents[1]),
         "DEBUG": "1",
         "EMAIL_URL": f"file:///{tmp_path / 'mail'}",
         "REDIS_URL": "",
