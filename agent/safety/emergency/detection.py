@@ -24,7 +24,7 @@ _LABELS: Final[Mapping[str, Emergency]] = {
 }
 AGREES: Final = 0.2
 """From this score on a rule that is not sure is an alarm."""
-ALONE: Final = 0.3
+ALONE: Final = 0.33
 """From this score on a message is an alarm without a rule."""
 _WORRYING: Final = 0.0
 """From this score on a message may be an emergency."""
