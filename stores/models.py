@@ -10,7 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 from phonenumber_field.modelfields import PhoneNumberField
 
-from pharmacy_site.lib.fields import CleanLine
+from pharmacy_site.lib.fields import CleanLine, CleanText
 from pharmacy_site.lib.text import compact
 from stores.geo import Point, point_of
 
@@ -218,7 +218,7 @@ class SiteAnswer(models.Model):
     text_he: str | None
 
     topic = models.CharField(_("subject"), max_length=30, choices=Topic.choices, unique=True)
-    text = models.TextField(_("answer"), max_length=600)
+    text = CleanText(_("answer"), max_length=600)
     offer = models.CharField(_("offer with it"), max_length=10, choices=Offer.choices, default=Offer.NOTHING)
 
     class Meta:
