@@ -30,7 +30,7 @@ NOTES = (
     "hears (Starlette). × bare: our median over its median for the same thing (its echo stands for sign, text and answer).",
     "Files: what the page loads of ours, collected as for a deployment; KB as they are, compressed by gzip, and sent.",
 )
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-headless-shell") or "/usr/bin/chromium"
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync"]  # fmt: skip
 SENDS, OPENS = 20, 8

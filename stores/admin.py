@@ -103,9 +103,9 @@ class SiteAnswerAdmin(ModelAdmin, TabbedTranslationAdmin[SiteAnswer]):
         return str(answer)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        """Refuse: there is one answer for each subject."""
+        """Return False: each subject has its one answer already."""
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Refuse: a subject without an answer would be answered by nothing."""
+        """Return False: without the row customers would get no answer on its subject."""
         return False

@@ -195,7 +195,7 @@ class StoreAlias(models.Model):
 
 
 class SiteAnswer(models.Model):
-    """What customers are told about a subject that no data is on file for: parking, deliveries, complaints."""
+    """Answer to questions that the data cannot answer (parking, deliveries, complaints), written by staff."""
 
     class Topic(models.TextChoices):
         ORDERS = "orders", _("orders")

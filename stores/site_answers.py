@@ -1,4 +1,4 @@
-"""Create the site answers that a new site begins with, from `fixtures/site_answers.yaml`."""
+"""Create the standard site answers of a new installation, from `fixtures/site_answers.yaml`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ _FILE: Final = "site_answers.yaml"
 
 
 def on_post_migrate(sender: AppConfig, using: str, **kwargs: Any) -> None:
-    """Create the answers that do not exist yet; staff may have changed the others."""
+    """Create the missing answers after a migration. Existing rows stay as they are, since staff may have edited them."""
     try:
         answer = kwargs.get("apps", apps).get_model("stores", "SiteAnswer")
     except LookupError:

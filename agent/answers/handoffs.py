@@ -27,7 +27,7 @@ def handed_off(renderer: Renderer, handoff: Mapping[str, Any]) -> AnswerPart:
 
 
 def waiting_text(reason: str, store: StoreDescription | None, today: date, language: Language) -> str:
-    """Say why a request waits, when the staff of this branch read it, and their phone."""
+    """Return the text of a waiting hand-off: its reason, when staff of this branch read it, and the branch's phone."""
     texts = [f"{words}." for words in (label("reason", reason, language),) if words != reason]
     if store is None:
         return " ".join([*texts, f"{say('handoff_waiting', language)}.", say("staff_page", language)])

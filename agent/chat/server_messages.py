@@ -1,4 +1,4 @@
-"""Define the types of the messages that the chat's server sends, without `"v": 1`, which sending adds to each."""
+"""Define the messages that the chat's server sends. The version, `"v": 1`, is not part of them: the sender adds it."""
 
 from typing import Any, Literal, NotRequired, TypedDict
 

@@ -11,8 +11,8 @@ from pharmacy_site.lib.bilingual import both, labels, named
 from pharmacy_site.lib.text import Language
 from stores.geo import Point, distance_km
 from stores.models import Store
-from stores.places import CityPlace, StorePlace
-from stores.selectors import OpeningState, hours_of_week, opening_state, place_find
+from stores.places import CityPlace, StorePlace, place_find
+from stores.selectors import OpeningState, hours_of_week, opening_state
 
 MOST_BRANCHES: Final = 50
 _WEEK: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -83,7 +83,7 @@ def store_of_staff() -> dict[str, Any] | None:
 
 
 def place_named(query: str, language: Language) -> str:
-    """Return the name in a language of the branch or city that a query names; of any other place the query itself."""
+    """Return the name of the branch or city that a query means, in this language; the query itself for other places."""
     place = place_find(query) if query.strip() else None
     if isinstance(place, StorePlace):
         return named(place.store, language)

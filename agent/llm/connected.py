@@ -1,4 +1,4 @@
-"""The language model that the settings name, with the offline one behind it."""
+"""Connect the language model that the settings name; the offline model answers when it fails."""
 
 import asyncio
 from typing import Final
@@ -19,7 +19,7 @@ _clients: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str
 
 
 def connected(breaker: Breaker) -> Model:
-    """Return the model, for the event loop that is running."""
+    """Return the language model with the offline model behind it, for the running event loop."""
     completions = ChatCompletions(
         _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL).chat.completions,
         model=settings.OPENAI_MODEL,
@@ -30,7 +30,7 @@ def connected(breaker: Breaker) -> Model:
 
 
 def _client(key: str, base_url: str) -> AsyncOpenAI:
-    """Return the running event loop's client: its connections cannot be used in another loop."""
+    """Return the client of the running event loop; each loop has its own, since connections work in one loop only."""
     clients = _clients.setdefault(asyncio.get_running_loop(), {})
     if (key, base_url) not in clients:
         clients[key, base_url] = client_open(key, base_url, settings.OPENAI_TIMEOUT)

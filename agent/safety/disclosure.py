@@ -87,7 +87,7 @@ def disclosed_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapp
 
 
 def facts_of(result: Mapping[str, Any], evidence: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what an answer with its cards may state of a call, without ids, whose numbers prove no quantity.
+    """Return what an answer may state of a call: what a model may read without ids, whose numbers prove no quantity.
 
     Callers must not change it.
     """
@@ -99,8 +99,7 @@ def _disclosed_of(found: Findings) -> dict[str, Any]:
 
 
 def _facts_of(found: Findings) -> dict[str, Any]:
-    shown = disclosed({"result": found.result, "facts": found.evidence})
-    facts: dict[str, Any] = rebuilt(shown, same, _without_ids)
+    facts: dict[str, Any] = rebuilt(disclosed_of(found.result, found.evidence), same, _without_ids)
     return facts
 
 

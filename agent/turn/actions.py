@@ -137,7 +137,7 @@ def store_info(run: Run, step: Step, address: str) -> ActionResult:
 
 
 def site_answer(run: Run, step: Step, address: str) -> ActionResult:
-    """Return what staff wrote about a subject that no data is on file for; nothing for a subject that does not exist."""
+    """Return the site answer of a subject: its text in both languages and its offer. Empty for an unknown subject."""
     row = SiteAnswer.objects.filter(topic=str(step.arguments.get("topic", ""))).first()
     return ActionResult(step, result={**labels(row, "text", key="text"), "offer": row.offer} if row else {})
 

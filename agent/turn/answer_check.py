@@ -3,7 +3,7 @@
 One object looks after one turn: at the sentences of a language model as they come, and at the whole answer in any case.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -66,7 +66,7 @@ class OutputCheck:
         problems += [
             f"promise:{names[0]}" for names, signs in _PROMISES.items() if self._promised(reply, names, signs)
         ]
-        return problems + await self._numbers(_shown(reply))
+        return problems + await self._numbers(_shown(reply, self._directions()))
 
     async def of_sentence(
         self, text: str, quoted: Sequence[str], *, verdict_forbidden: bool = False
@@ -87,6 +87,15 @@ class OutputCheck:
         if claims.contradicts_prescription(own, [bool(facts["rx"]) for facts in self._products()]):
             found.append("contradiction")
         return found + await self._numbers(f"{claims.figures(own)}\n{text}")
+
+    def _directions(self) -> set[str]:
+        """Return the directions of prescriptions that were read: only a card shows them, word for word."""
+        return {
+            str(value)
+            for result in self._results
+            for key, value in walk(result.evidence)
+            if key.startswith("directions_")
+        }
 
     def _products(self) -> list[Mapping[str, Any]]:
         """Return the products that were looked up in this turn."""
@@ -131,12 +140,15 @@ def _names(state: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _shown(reply: Reply) -> str:
-    """Return all text of a reply that a customer can read, and the numbers of its cards (a map's coordinates)."""
+def _shown(reply: Reply, known: Collection[str]) -> str:
+    """Return all text of a reply that a customer can read, and the numbers of its cards (a map's coordinates).
+
+    Texts of a card that are `known` word for word need no other proof.
+    """
     texts = [reply.text]
     for _, value in walk([card["data"] for card in reply.cards]):
         if isinstance(value, str):
-            texts.append(value)
+            texts += [] if value in known else [value]
         elif isinstance(value, int | float) and not isinstance(value, bool):
             texts.append(format(Decimal(str(value)), "f"))
     return "\n".join(texts)

@@ -89,7 +89,7 @@ async def step_run(context: TurnContext, step: Step, progress: ProgressSink) -> 
 
 
 async def _label(context: TurnContext, name: str, shown: Mapping[str, Any]) -> str:
-    """Return what a customer reads while a tool runs; a place that a model named in English has its Hebrew name."""
+    """Return the line that a customer reads while a tool runs, with the store's or city's name in the customer's language."""
     place = shown.get("store_query")
     if isinstance(place, str) and not place.startswith(MASK):
         shown = {**shown, "store_query": await run_db(place_named)(place, context.language)}

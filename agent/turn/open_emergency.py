@@ -72,11 +72,15 @@ def alarms_in(turn: Turn) -> list[Alarm]:
     return by_rules
 
 
+def _is_asked(state: ConversationState) -> bool:
+    """Return whether the answer before asked if the emergency is over."""
+    return (state.get("pending") or {}).get("kind") == IS_IT_OVER
+
+
 async def session_for(turn: Turn) -> Session:
     """Return the session that answers a message while an emergency is open."""
     worrying = emergency.sounds_urgent(turn.text)
-    kinds, pending = (turn.state.get("emergency") or {"kinds": []})["kinds"], turn.state.get("pending") or {}
-    was_asked = pending.get("kind") == IS_IT_OVER
+    kinds, was_asked = (turn.state.get("emergency") or {"kinds": []})["kinds"], _is_asked(turn.state)
     if is_end(turn.text, in_crisis=Emergency.SELF_HARM in kinds, was_asked=was_asked):
         return FixedReply(turn, ended_reply(turn))
     if remark := remark_in(turn.text):
@@ -140,7 +144,10 @@ class UnderAlarm(Session):
         opened = self.turn.state.get("emergency")
         if not opened:
             return answered
-        answered = replace(answered, text=paragraphs(answered.text, self.held))
+        state = answered.state
+        if _is_asked(state):  # nobody answered it, and a later yes must not
+            state = {**state, "pending": None}
+        answered = replace(answered, text=paragraphs(answered.text, self.held), state=state)
         answered = with_buttons(headed(answered, opened["kinds"]), self.turn, can_end=bool(self.held))
         return _after(answered, self.turn, calm=self.is_calm)
 

@@ -52,3 +52,4 @@ def test_directions_of_a_prescription_are_for_its_card_alone() -> None:
     kept = {"prescriptions": [{"presc_id": 3, "refills_left": 5}]}
     assert without_directions(evidence) == kept
     assert disclosed_of({}, evidence)["facts"] == kept
+    assert "directions_en" not in str(facts_of({}, evidence)), "their numbers would prove a model's figures"

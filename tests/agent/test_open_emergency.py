@@ -1,15 +1,22 @@
 """After an alarm the emergency stays open: the number first, nothing about medicines, until it is over."""
 
+import asyncio
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
+from django.utils import timezone
 from talking import Talk
 
+from agent.answers.emergencies import IS_IT_OVER
 from agent.conversation import accept
+from agent.inference.base import FixedReply, Reply, Turn
 from agent.models import Conversation, Run
+from agent.state import ConversationState
+from agent.turn import open_emergency
 from prescriptions.models import Handoff
 
 pytestmark = pytest.mark.usefixtures("demo_committed")
@@ -137,6 +144,19 @@ def test_a_yes_to_nothing_ends_nothing() -> None:
     talk.say("when does Jaffa close?")
     assert talk.say("yes").startswith(LINE)
     assert row(talk).emergency_open
+
+
+def test_the_question_whether_it_is_over_is_dropped_with_any_other_answer() -> None:
+    """Else a yes to that other answer would end the emergency."""
+    state: ConversationState = {
+        "emergency": {"kinds": ["MEDICAL"], "calm": 0},
+        "pending": {"kind": IS_IT_OVER},
+    }
+    turn = Turn("123456", "en", state, timezone.now())
+    session = open_emergency.under_alarm(FixedReply(turn, Reply("The code was wrong.", "en", state)))
+    answered = asyncio.run(session.next([], mock.Mock()))
+    assert isinstance(answered, Reply) and answered.text.startswith(LINE)
+    assert answered.state["pending"] is None and answered.state["emergency"]
 
 
 def test_pills_taken_in_a_crisis_are_a_second_alarm() -> None:

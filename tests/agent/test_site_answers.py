@@ -8,6 +8,7 @@ from django.contrib.auth.models import Group
 from django.test import Client
 from talking import Talk
 
+from agent.llm.offline.reading.talk_intents import SITE_TOPICS
 from prescriptions.models import Handoff
 from stores.models import SiteAnswer
 from stores.site_answers import on_post_migrate
@@ -43,6 +44,11 @@ def test_a_service_question_gets_the_text_that_staff_wrote(question: str, topic:
     SiteAnswer.objects.filter(topic=topic).update(**{f"text_{language}": written})
     assert written in Talk(language).say(question)
     assert not Handoff.objects.exists()
+
+
+def test_each_subject_of_the_table_is_recognised() -> None:
+    """One that no cue names would never be answered; insurance has its own intent."""
+    assert {*SITE_TOPICS, "insurance"} == {*SiteAnswer.Topic.values}
 
 
 def test_the_phone_is_that_of_the_branch_asked_about() -> None:

@@ -80,7 +80,7 @@ def test_the_weights_recognise_the_sentences_that_they_learned_from() -> None:
 
 
 @pytest.mark.proof
-@pytest.mark.skipif(not os.environ.get("CI"), reason="trains three times, for a minute; runs in CI")
+@pytest.mark.skipif(not os.environ.get("CI"), reason="trains three times, for more than a minute; runs in CI")
 def test_training_recognises_authors_left_out_and_gives_these_weights() -> None:
     rows = training.labelled_read(SENTENCES)
     left_out = set(training.folds(rows, 6)[0])

@@ -51,7 +51,10 @@ def which(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def site(renderer: Renderer, frame: Frame) -> Plan:
-    """Say what staff wrote about parking, deliveries and the like, with the phone of the branch or the offer of a person."""
+    """Answer a question about parking, deliveries and the like with the text that staff wrote.
+
+    Its row says what to add: the phone of the branch that was talked about, the offer of a person, or nothing.
+    """
     [found] = yield [Step("site.answer", {"topic": frame.details.get("topic", frame.intent)})]
     text, offer = renderer.of(found.result, "text"), found.result.get("offer")
     if not text:
