@@ -68,7 +68,9 @@ def test_a_medicine_that_is_named_is_still_answered() -> None:
     assert "in stock" in Talk().say("do you have acamol, and do you deliver it?")
 
 
-@pytest.mark.parametrize("question", ["are you a pharmacist?", "are you a doctor", "אתה רוקח?", "את רוקחת?"])
+@pytest.mark.parametrize(
+    "question", ["are you a pharmacist?", "are you a doctor", "hi are u a doctor", "אתה רוקח?", "את רוקחת?"]
+)
 def test_the_assistant_says_honestly_what_it_is(question: str) -> None:
     language = "en" if question.isascii() else "he"
     text = Talk(language).say(question)
