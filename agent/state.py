@@ -62,6 +62,17 @@ class PendingQuestion(TypedDict, total=False):
     reason: str
 
 
+class RememberedFact(TypedDict):
+    """A fact that a language model may use again: its id on the menu, and its sentence in one language."""
+
+    id: str
+    kind: str
+    subject: str
+    text: str
+    quotes: list[str]
+    language: str
+
+
 class OpenEmergency(TypedDict):
     """An emergency that nobody has said is over: its kinds, the first to be answered first, and the calm messages since."""
 
@@ -93,6 +104,8 @@ class ConversationState(TypedDict, total=False):
     """How many messages in a row were not understood."""
     refusals: int
     refused_with: str
+    facts: list[RememberedFact]
+    """What a language model was given in earlier turns and may repeat without a new call."""
     basic: bool
     """Whether an answer has already said that the assistant works in basic mode."""
     patient: int

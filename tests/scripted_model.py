@@ -26,6 +26,7 @@ from scripted_replies import (
     Reply,
     by,
     calls,
+    chooses,
     cuts,
     fails,
     forever,
@@ -37,7 +38,7 @@ from scripted_replies import (
 
 __all__ = [
     "ANSWER", "KEY", "KINDS", "MODEL", "Reply", "Request", "ScriptedModel",
-    "by", "calls", "cuts", "fails", "forever", "malformed", "says", "stalls", "trickles",
+    "by", "calls", "chooses", "cuts", "fails", "forever", "malformed", "says", "stalls", "trickles",
 ]  # fmt: skip
 
 KEY: Final = "sk-scripted"

@@ -4,8 +4,9 @@ A piece is one content or arguments delta. `after_chunks` counts pieces; the chu
 """
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
@@ -72,6 +73,45 @@ class Forever:
 def says(text: str, chunks: int = 8, *, finish: str = "stop", usage: tuple[int, int] | None = None) -> Reply:
     """An answer in so many pieces; `finish` may be "length" or "content_filter"."""
     return Reply(text=text, chunks=chunks, finish=finish, usage=usage)
+
+
+def chooses(text: str, chunks: int = 8, *, usage: tuple[int, int] | None = None) -> Computed:
+    """An answer that names facts: "{price|Nurofen}" becomes the id that the request's menu gives this kind and subject.
+
+    Of several such facts the newest counts, or one whose sentence has the third part: "{stock|Florentin, Tel Aviv|Advil}".
+    """
+
+    def answer(request: dict[str, Any]) -> Reply:
+        facts = list(facts_offered(request))
+        named = _WANTED.sub(lambda wanted: f"[{_fact_wanted(facts, wanted[1])['id']}]", text)
+        return says(named, chunks, usage=usage)
+
+    return Computed(answer)
+
+
+_WANTED: Final = re.compile(r"\{([^{}]+)\}")
+
+
+def facts_offered(request: Mapping[str, Any]) -> Iterator[dict[str, str]]:
+    """Yield the facts that a request's menus have, the oldest first."""
+    for message in request["messages"]:
+        if message["role"] not in ("system", "tool"):
+            continue
+        start = message["content"].find("{")
+        try:
+            shown = json.loads(message["content"][start:]) if start >= 0 else {}
+        except ValueError:
+            continue
+        yield from shown.get("facts_of_earlier_turns", ())
+        yield from shown.get("facts", ())
+
+
+def _fact_wanted(facts: Sequence[dict[str, str]], wanted: str) -> dict[str, str]:
+    kind, subject, *parts = wanted.split("|")
+    for fact in reversed(facts):
+        if (fact["kind"], fact["about"]) == (kind, subject) and all(part in fact["text"] for part in parts):
+            return fact
+    raise LookupError(f"no fact {wanted} among {[(fact['kind'], fact['about']) for fact in facts]}")
 
 
 def calls(*tools: Call, says: str = "", chunks: int = 3, usage: tuple[int, int] | None = None) -> Reply:

@@ -8,7 +8,7 @@ from agent.answers.parts import AnswerPart
 from agent.answers.products import about
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
-from agent.evidence import Labels
+from agent.evidence import Labels, names_checked
 from agent.inference.base import StepResult
 from agent.state import RememberedMedication
 
@@ -38,6 +38,12 @@ def pairs_part(renderer: Renderer, known: Sequence[RememberedMedication], result
     partly = renderer.say("interaction_partly", names=listed(gaps, renderer.language)) if gaps else ""
     cards = [interactions_card(renderer, pairs, partly)] if pairs else []
     return AnswerPart(paragraphs(*lines, partly), cards=cards, suggestions=person, state=about(known))
+
+
+def checked_medicines(result: StepResult) -> list[RememberedMedication]:
+    """Return the products that an interaction check looked at, as the conversation remembers them."""
+    names = names_checked(result.evidence)
+    return [{"id": int(pk), "en": labels["en"], "he": labels["he"]} for pk, labels in names.items()]
 
 
 def _label(renderer: Renderer, labels: Labels) -> str:

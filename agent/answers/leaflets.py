@@ -1,16 +1,15 @@
-"""Quote leaflets: the answer about one product, and the texts that may be quoted."""
+"""Quote leaflets: the answer about one product."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from agent.answers.cards import leaflet_source, medication_card
-from agent.answers.layout import paragraphs, sentences
+from agent.answers.layout import paragraphs
 from agent.answers.parts import AnswerPart
 from agent.answers.products import about, medicine_of, name_correction
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.evidence import LeafletSection
 from agent.inference.base import StepResult
-from agent.safety.disclosure import Findings
 from agent.state import RememberedMedication
 
 _CHILDREN = frozenset({"children", "child", "infants", "ילדים", "לילדים", "הילד", "תינוקות"})
@@ -72,23 +71,3 @@ def source_line(renderer: Renderer, leaflet: Mapping[str, LeafletSection], kind:
     """Return where a leaflet text comes from and of when it is."""
     source, day = leaflet_source(renderer, leaflet, kind)
     return renderer.say("source", source=source, date=renderer.date(day)) if source and day else ""
-
-
-def leaflet_texts(results: Sequence[StepResult]) -> list[str]:
-    """Return the leaflet texts that came with these results, whole and by sentence, so that each may be quoted."""
-    return [
-        text
-        for result in results
-        if result.evidence.get("leaflet")
-        for text in Findings(result.result, result.evidence).once("leaflet texts", _leaflet_texts)
-    ]
-
-
-def _leaflet_texts(found: Findings) -> list[str]:
-    texts = [
-        str(section[language])
-        for section in found.evidence["leaflet"].values()
-        for language in ("en", "he")
-        if section.get(language)
-    ]
-    return [part for text in texts for part in (text, *(piece.strip() for piece in sentences(text)))]

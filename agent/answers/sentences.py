@@ -256,6 +256,18 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "The nearest branch is {store}, about {km} km away.",
         "הסניף הקרוב ביותר הוא {store}, במרחק של כ-{km} ק״מ.",
     ),
+    "units_everywhere": ("{units} in all our stores together", "{units} בכל החנויות שלנו יחד"),
+    "at_distance": ("{text}, {km} km away.", "{text}, במרחק {km} ק״מ."),
+    "restock_at": (
+        "{name} is expected back at {store} on {date}.",
+        "{name} צפוי לחזור למלאי ב{store} ב-{date}.",
+    ),
+    "branches_none_of": (
+        "None of our branches has {name} at the moment.",
+        "כרגע אין {name} באף סניף שלנו.",
+    ),
+    "hours_of": ("{store}: {hours}.", "{store}: {hours}."),
+    "address_of": ("{store} is at {address}.", "הכתובת של {store}: {address}."),
     "nearest_stocked": (
         "The nearest branch that has {name} is {store}, about {km} km away.",
         "הסניף הקרוב ביותר שבו יש {name} הוא {store}, במרחק של כ-{km} ק״מ.",
@@ -415,6 +427,23 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "refill_yes": (
         "Yes, your {name} prescription is eligible for refill.",
         "כן, ניתן לנפק את המרשם ל{name}.",
+    ),
+    "rx_expires": (
+        "The prescription for {name} is valid until {date}.",
+        "המרשם ל{name} בתוקף עד {date}.",
+    ),
+    "rx_expired_on": (
+        "The prescription for {name} was valid until {date}.",
+        "המרשם ל{name} היה בתוקף עד {date}.",
+    ),
+    "rx_issued": (
+        "The prescription for {name} was issued on {date}.",
+        "המרשם ל{name} ניתן ב-{date}.",
+    ),
+    "rx_filled": ("{name} was last filled on {date}.", "{name} נופק לאחרונה ב-{date}."),
+    "rx_never_filled": (
+        "No earlier filling of {name} is on file.",
+        "לא רשום אצלנו ניפוק קודם של {name}.",
     ),
     "refill_note": (
         "Note: {name} requires a valid prescription. Please ensure your prescription is current before requesting a refill.",

@@ -117,17 +117,14 @@ class Withheld(Exception):
 
 
 class Speech(Protocol):
-    """Takes a model's words while they are generated: a customer sees a sentence only once it has been checked."""
+    """Shows a model's answer while it is generated: a customer sees a sentence only once it has been checked."""
 
-    verdict_forbidden: bool
-    """Whether the question is about health, so that no plain yes or no may answer it."""
-
-    async def hear(self, piece: str, language: Language) -> None:
-        """Take the next piece of the answer, which is to be in this language. Raises Withheld."""
+    async def faults(self, sentence: str, language: Language) -> list[str]:
+        """Return why a sentence of the model's own may not be shown, [] when it may."""
         ...
 
-    async def end(self, language: Language) -> None:
-        """Check what is left when the answer is complete, and its language. Raises Withheld."""
+    def show(self, text: str) -> None:
+        """Show the next piece of the answer."""
         ...
 
     def restart(self) -> None:

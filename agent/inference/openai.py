@@ -84,11 +84,13 @@ class ChatCompletions:
         usage: Usage,
         hear: Callable[[str], Awaitable[None]],
         until: float,
+        *,
+        may_call: bool = True,
     ) -> Completion:
         """Return one answer; `hear` gets its text as it comes, and its tokens are added to `usage`.
 
         The tokens are counted also when the answer fails or the caller is cancelled. `functions` are those that may be
-        called. `until` is the time of the event loop by which the answer must be whole. Raises ModelUnavailable.
+        called, as long as `may_call`. `until` is the time of the event loop by which the answer must be whole. Raises ModelUnavailable.
         """
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
@@ -97,6 +99,7 @@ class ChatCompletions:
             "stream_options": {"include_usage": True},
             "max_completion_tokens": MOST_OUTPUT_TOKENS,
             **({"tools": functions, "parallel_tool_calls": True} if functions else {}),
+            **({} if may_call else {"tool_choice": "none"}),
         }
         answer = _Answer()
         with chat_span(self.model) as attributes:

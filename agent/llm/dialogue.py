@@ -1,18 +1,18 @@
 """Talk with a language model within one turn: write what it is sent, and interpret what it answers."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from itertools import zip_longest
 from typing import Any, Final
 
 from django.conf import settings
 
+from agent.answers.composition import Composition
+from agent.answers.facts.fact import Fact
 from agent.conversation import spending
 from agent.inference.base import (
     ModelUnavailable,
-    Reply,
-    Speech,
     Step,
     StepResult,
     Turn,
@@ -26,7 +26,8 @@ from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language, is_invisible
 
-_LONGEST_PLACEHOLDER: Final = 24
+_BEGUN: Final = re.compile(r"\\?\[(?:\\?\[)?[^\[\]\n]{0,24}\\?\]?$")
+"""The beginning of a placeholder ("[[EMAIL_1]") or of a fact's marker ("[f1") at the end of a text."""
 _EMPHASIS: Final = str.maketrans("", "", "*`")
 
 
@@ -57,40 +58,50 @@ class LanguageSession:
         self._sent_results = 0
         self._deadline = 0.0  # in the event loop's time
 
-    async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply | Procedure:
-        """Return steps, an answer that was spoken to its end, or a procedure of ours.
+    async def next(
+        self, results: Sequence[tuple[StepResult, Sequence[Fact]]], answer: Composition
+    ) -> Sequence[Step] | Procedure | None:
+        """Return steps, a procedure of ours, or None when the answer was written to its end.
 
-        `results` are those that the model has not been sent. Raises ModelUnavailable and Withheld.
+        `results` are those that the model has not been sent, each with its facts. Raises ModelUnavailable and Withheld.
         """
         if not self._messages:
-            await self._begin()
+            await self._begin(answer.menu.remembered)
         self._send(results)
-        text = _Text(self._hidden, partial(speech.hear, language=self._language))
+        text = _Text(self._hidden, answer.hear)
+        left = settings.CHAT_STEPS - self._sent_results
         completion = await self._completions.complete(
-            self._messages, functions_offered(self._turn), self._usage, text.hear, self._deadline
+            self._messages,
+            functions_offered(self._turn),
+            self._usage,
+            text.hear,
+            self._deadline,
+            may_call=left > 0,  # with the facts that are there the model can still answer
         )
         if completion.calls:
-            speech.restart()
             if procedure := procedure_of(completion.calls):
                 return procedure
-            if self._sent_results + len(completion.calls) > settings.CHAT_STEPS:
+            if not left:
                 raise ModelUnavailable("too_many_calls")
-            steps = steps_of(completion.calls)
+            steps = steps_of(completion.calls[:left])
             self._append_calls(completion.text, completion.calls)
             return [with_identifiers(step, self._hidden) for step in steps]
         if completion.is_cut:
             raise Withheld(["length"])
         await text.end()
-        await speech.end(self._language)
-        if not text.whole.strip():
+        await answer.end()
+        if not answer.written.strip():
             raise ModelUnavailable("empty")
-        return Reply(text.whole.strip(), self._language, self._turn.state, free=True)
+        return None
 
-    def correct(self, problems: Sequence[str]) -> None:
-        """Tell the model which rules its answer broke, before the next request."""
-        self._messages.append({"role": "system", "content": prompt.correction(problems, self._language)})
+    def correct(self, answer: Composition) -> None:
+        """Show the model its answer and what of it could not be shown, before the next request."""
+        if answer.written:
+            self._messages.append({"role": "assistant", "content": self._hidden.hide(answer.written)})
+        correction = prompt.correction(answer.dropped, self._hidden, self._language)
+        self._messages.append({"role": "system", "content": correction})
 
-    async def _begin(self) -> None:
+    async def _begin(self, remembered: Sequence[Fact]) -> None:
         """Write the first messages, if the budget allows it. Raises ModelUnavailable."""
         if spending.day.is_old:
             await run_db(spending.day.read)()
@@ -101,12 +112,17 @@ class LanguageSession:
             payload.get("personal") for payload in earlier
         )
         self._deadline = asyncio.get_running_loop().time() + self._seconds
-        self._messages = prompt.messages_of(self._turn, earlier, self._hidden, self._language)
+        self._messages = prompt.messages_of(self._turn, earlier, remembered, self._hidden, self._language)
 
-    def _send(self, results: Sequence[StepResult]) -> None:
+    def _send(self, results: Sequence[tuple[StepResult, Sequence[Fact]]]) -> None:
         """Add these results to the messages: each to its call, or as looked up by us."""
-        for call, result in zip_longest(self._open_calls, results):
-            content = prompt.result_json(result, self._hidden, self._language)
+        for call, found in zip_longest(self._open_calls, results):
+            if found is None:  # beyond what a turn may call
+                refused = {"role": "tool", "tool_call_id": call.id, "content": prompt.LIMIT_REACHED}
+                self._messages.append(refused)
+                continue
+            result, facts = found
+            content = prompt.result_json(result, facts, self._hidden, self._language)
             if call:
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
             else:
@@ -134,18 +150,13 @@ class _Text:
     def __init__(self, hidden: Placeholders, hear: Callable[[str], Awaitable[None]]) -> None:
         self._hidden, self._hear = hidden, hear
         self._held = ""
-        self.whole = ""
 
     async def hear(self, piece: str) -> None:
-        """Take a piece; what may be the beginning of a placeholder waits."""
+        """Take a piece; what may be the beginning of a placeholder or of a marker waits."""
         self._held += "".join(char for char in piece if char in "\n " or not is_invisible(char))
-        begun = self._held.rfind("[", max(0, len(self._held) - _LONGEST_PLACEHOLDER))
-        if begun > 0 and self._held[begun - 1] == "[":
-            begun -= 1
-        if begun >= 0 and "]]" not in self._held[begun:]:
-            ready, self._held = self._held[:begun], self._held[begun:]
-        else:
-            ready, self._held = self._held, ""
+        begun = _BEGUN.search(self._held)
+        cut = begun.start() if begun else len(self._held)
+        ready, self._held = self._held[:cut], self._held[cut:]
         await self._pass(ready)
 
     async def end(self) -> None:
@@ -155,6 +166,4 @@ class _Text:
 
     async def _pass(self, ready: str) -> None:
         if ready:
-            shown = str(self._hidden.restore(ready.translate(_EMPHASIS)))
-            self.whole += shown
-            await self._hear(shown)
+            await self._hear(str(self._hidden.restore(ready.translate(_EMPHASIS))))

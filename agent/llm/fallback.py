@@ -1,15 +1,18 @@
 """Answer by the language model, and by the offline model within the same turn whatever goes wrong.
 
-The offline model also answers what is settled by words alone (a person, a code, a yes to our own question) and asks back
-when the medicine is not certain: no model chooses between two.
+The offline model also carries out what is done by fixed steps: proving who asks, refills, a yes to the offer of a person.
 """
 
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
+from agent.answers.composition import Composition
 from agent.answers.emergencies import alarm_reply
+from agent.answers.facts.fact import Fact, Menu
+from agent.answers.facts.results import facts_of
 from agent.answers.render import say
 from agent.inference.base import (
     ModelUnavailable,
@@ -24,7 +27,7 @@ from agent.inference.base import (
 from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
-from agent.llm.offline.frames import NEEDS_TOOL, SETTLED, SURE, Frame
+from agent.llm.offline.frames import SETTLED, SURE
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
 from agent.state import ConversationState
@@ -33,8 +36,8 @@ from pharmacy_site.lib.text import Language
 
 log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
-_NO_VERDICT: Final = frozenset({"interaction", "section", "health"})
-"""What nobody here answers by yes or no."""
+_OWN_QUESTIONS: Final = frozenset({"identifier", "offer_person", "which_refill", "which_prescription"})
+"""Kinds of our own questions whose answers only fixed steps take up."""
 
 
 class FirstAvailable:
@@ -71,6 +74,10 @@ class FallbackSession(Session):
         self._first = first.open(turn, understood.renderer.language, self.usage)
         self._due = obligations.due(understood)
         self._results: list[StepResult] = []
+        self._menu = Menu(turn.state.get("facts", []), self.language)
+        self._menu.add(obligations.unassessable(understood))
+        self._facts: list[list[Fact]] = []  # of each result
+        self._begun = False  # whether the language model was asked
         self._state = FallbackState()
 
     @property
@@ -82,16 +89,18 @@ class FallbackSession(Session):
         """Return the next steps, or the answer, of whichever model can give one."""
         if self._state.offline:
             return await self._next_offline(self._state.offline, results, speech)
-        self._results += results
+        fresh = [(result, self._menu_of(result)) for result in results]
         if self._due:
             due, self._due = self._due, []
             return due
-        speech.verdict_forbidden = any(frame.intent in _NO_VERDICT for frame in self._understood.frames)
+        if not self._begun:
+            fresh, self._begun = list(zip(self._results, self._facts, strict=True)), True
         while True:
+            answer = self._composition(speech)
             try:
-                answered = await self._first.next(results, speech)
-                if isinstance(answered, Reply) and await self._is_incomplete(answered):
-                    raise Withheld(["no_tool"])
+                asked = await self._first.next(fresh, answer)
+                if asked is None and not answer.is_answer:
+                    raise Withheld([fault for one in answer.dropped for fault in one.faults] or ["no_answer"])
                 break
             except ModelUnavailable as error:
                 return await self._fall_back(speech, error.reason, announce=True)
@@ -101,20 +110,30 @@ class FallbackSession(Session):
                 if self._state.corrections >= _CORRECTIONS:
                     return await self._fall_back(speech, "withheld")
                 self._state.corrections += 1
-                self._first.correct(error.problems)
-                results = ()
+                self._first.correct(answer)
+                fresh = []
         self.usage.model = self._first.name
-        if isinstance(answered, Procedure):
-            return await self._carry_out(answered, speech)
-        if isinstance(answered, Reply):
-            return obligations.completed(self._understood, self.turn, self._results, answered)
-        return answered
+        if asked is None:
+            return obligations.completed(self._understood, self.turn, self._results, answer)
+        speech.restart()
+        return await self._carry_out(asked, speech) if isinstance(asked, Procedure) else asked
 
-    async def _is_incomplete(self, reply: Reply) -> bool:
-        """Return whether an answer leaves out a question, or names a medicine, that was not looked up."""
-        return _left_out(self._understood, self._results) or await run_db(obligations.names_unknown)(
-            reply.text, self.turn, self._results
-        )
+    def _menu_of(self, result: StepResult) -> list[Fact]:
+        """Put the facts of a result on the menu; those of a check that a larger one repeats need not be said."""
+        renderer = replace(self._understood.renderer, turn=self.turn)
+        self._results.append(result)
+        self._facts.append(self._menu.add(facts_of(renderer, result)))
+        repeated = [obligations.is_repeated(one, self._results) for one in self._results]
+        needed = {
+            fact.id for again, facts in zip(repeated, self._facts, strict=True) if not again for fact in facts
+        }
+        for again, facts in zip(repeated, self._facts, strict=True):
+            if again:
+                self._menu.release([fact for fact in facts if fact.id not in needed])
+        return self._facts[-1]
+
+    def _composition(self, speech: Speech) -> Composition:
+        return Composition(self._menu, partial(speech.faults, language=self.language), speech.show)
 
     async def _carry_out(self, procedure: Procedure, speech: Speech) -> Sequence[Step] | Reply:
         """Do what the language model may only ask for: raise an emergency, or let the offline model carry out a plan."""
@@ -154,36 +173,10 @@ class FallbackSession(Session):
 
 
 def settled(understood: Understood, turn: Turn) -> bool:
-    """Return whether the offline model answers without the language model: the words settle it, or the medicine is not certain."""
-    if turn.resumed or turn.code.get("outcome") or understood.answers_question:
+    """Return whether fixed steps answer without the language model: identification, refills, a yes to our own question."""
+    if turn.resumed or turn.code.get("outcome"):
         return True
-    if any(frame.intent in SETTLED and frame.confidence >= SURE for frame in understood.frames):
+    pending = (turn.state.get("pending") or {}).get("kind")
+    if understood.answers_question and pending in _OWN_QUESTIONS:
         return True
-    if any(
-        frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each")
-        for frame in understood.frames
-    ):
-        return True
-    if any(_cannot_be_assessed(frame) for frame in understood.frames):
-        return True
-    named = [medicine for clause in understood.message.clauses for medicine in clause.medicines]
-    return any(len(medicine.candidates) != 1 for medicine in named)
-
-
-def _cannot_be_assessed(frame: Frame) -> bool:
-    """Return whether the customer asks about an interaction with a name that is not in the catalogue."""
-    asked = (*frame.medicines, *frame.details.get("others", ()))
-    return frame.intent == "interaction" and any("id" not in medicine for medicine in asked)
-
-
-def _left_out(understood: Understood, results: Sequence[StepResult]) -> bool:
-    """Return whether the message surely asks for what only a tool knows, and for a medicine of it no tool was called."""
-    for frame in understood.frames:
-        if frame.intent not in NEEDS_TOOL or frame.confidence < SURE:
-            continue
-        # The check of two medicines together tells nothing else of them.
-        found = obligations.looked_up(results, with_check=frame.intent == "interaction")
-        named = {one["id"] for one in frame.medicines if "id" in one and not frame.assumed}
-        if not results or not named <= found:
-            return True
-    return False
+    return any(frame.intent in SETTLED and frame.confidence >= SURE for frame in understood.frames)

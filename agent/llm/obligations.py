@@ -1,30 +1,25 @@
-"""Add what must be in an answer whatever a language model does: warnings, disclosures and cards, made from the results.
+"""Complete a language model's answer: the interaction check that comes first, cards, suggestions, the conversation's state."""
 
-The sentences are ours, from `agent/answers/sentences.py`, and the same that the offline model uses.
-"""
-
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from agent.answers.cards import Card, medication_card, prescriptions_card, products_card, stock_card
+from agent.answers.composition import Composition
 from agent.answers.equivalents import MOST_LISTED, equivalents_part
-from agent.answers.interactions import pairs_part
-from agent.answers.leaflets import leaflet_texts
+from agent.answers.facts.fact import Fact
+from agent.answers.interactions import checked_medicines, pairs_part
 from agent.answers.parts import AnswerPart
 from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
+from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
-from agent.evidence import ProductFacts, names_checked, products_listed, totals_of
+from agent.evidence import products_listed, totals_of
 from agent.inference.base import Reply, Step, StepResult, Turn
-from agent.llm.offline.reading.known_words import common_words
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
-from agent.state import ConversationState, RememberedMedication
-from inventory import catalog
-from pharmacy_site.lib.text import compact
+from agent.state import ConversationState
 
 _CHECK: Final = "interaction_check"
 _SHORTEST_SENTENCE: Final = 30
@@ -38,6 +33,22 @@ def due(understood: Understood) -> list[Step]:
     if len(ids) < 2:
         return []
     return [Step(_CHECK, {"med_ids": [str(pk) for pk in ids], "language": understood.renderer.language})]
+
+
+def unassessable(understood: Understood) -> list[Fact]:
+    """Return that an interaction cannot be assessed, when the message asks about one with a name that is not on file."""
+    asked = [
+        medicine
+        for frame in understood.frames
+        if frame.intent == "interaction"
+        for medicine in (*frame.medicines, *frame.details.get("others", ()))
+    ]
+    names = [str(medicine.get("query") or "") for medicine in asked if "id" not in medicine]
+    if not any(names):
+        return []
+    renderer = understood.renderer
+    text = renderer.say("interaction_unknown", names=listed(list(filter(None, names)), renderer.language))
+    return [Fact("interaction", ", ".join(names), text, is_required=True, is_lasting=False)]
 
 
 def asked_together(understood: Understood) -> list[int]:
@@ -54,24 +65,21 @@ def asked_together(understood: Understood) -> list[int]:
     return list(dict.fromkeys(int(one["id"]) for one in named if "id" in one))
 
 
-def completed(understood: Understood, turn: Turn, results: Sequence[StepResult], reply: Reply) -> Reply:
-    """Return a language model's answer with what the results oblige us to say and show."""
+def completed(
+    understood: Understood, turn: Turn, results: Sequence[StepResult], answer: Composition
+) -> Reply:
+    """Return a composed answer with its cards and suggestions, and what the conversation is about from here on."""
     renderer = replace(understood.renderer, turn=turn)
-    obliged = list(_obliged(renderer, results))
     state = _talked_about(results)
     own = AnswerPart(
-        _own_words(reply.text, obliged),
+        answer.text,
         cards=list(_cards(renderer, results)),
         suggestions=_chips(renderer, results, state),
-        state=state,
+        state=state | {"facts": answer.menu.to_remember()},
     )
-    if name := _unnamed(renderer, understood, results, reply.text):
-        obliged.insert(0, AnswerPart(renderer.say("about_medicine", name=name)))
-    ours = [line for part in obliged for line in part.text.splitlines() if line]
     before = turn.state.copy()
     before.pop("basic", None)
-    whole = reply_of(understood, [own, *obliged], replace(turn, state=before))
-    return replace(whole, free=True, quoted=[*whole.quoted, *leaflet_texts(results), *ours])
+    return replace(reply_of(understood, [own], replace(turn, state=before)), free=True)
 
 
 def _chips(renderer: Renderer, results: Sequence[StepResult], state: ConversationState) -> list[str]:
@@ -88,15 +96,6 @@ def _chips(renderer: Renderer, results: Sequence[StepResult], state: Conversatio
     return chips
 
 
-def _own_words(text: str, obliged: Sequence[AnswerPart]) -> str:
-    """Return an answer without its copies of our sentences: a model may quote them in words that take them back."""
-    for line in (
-        line for part in obliged for line in part.text.splitlines() if len(line) > _SHORTEST_SENTENCE
-    ):
-        text = text.replace(line, "").replace(line.translate(_ISOLATES), "")
-    return text.strip()
-
-
 def _checked(result: StepResult) -> set[str]:
     """Return the ids that an interaction check looked at; none for other calls and for a call that was refused."""
     if result.step.name != _CHECK or result.code == "invalid":
@@ -104,7 +103,7 @@ def _checked(result: StepResult) -> set[str]:
     return {str(pk).removeprefix("med-") for pk in result.step.arguments["med_ids"]}
 
 
-def _is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
+def is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
     """Return whether another check says all that this one says; of two equal ones the second repeats the first."""
     ids, is_later = _checked(result), False
     for other in results:
@@ -117,54 +116,6 @@ def _is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
     return False
 
 
-def _obliged(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[AnswerPart]:
-    for result in results:
-        if _checked(result) and not _is_repeated(result, results):
-            names = names_checked(result.evidence)
-            if not names and not result.evidence.get("unassessed"):
-                continue  # ids that a model made up: what the message names was checked before
-            known: list[RememberedMedication] = [
-                {"id": int(pk), "en": labels["en"], "he": labels["he"]} for pk, labels in names.items()
-            ]
-            yield pairs_part(renderer, known, result)
-        if result.step.name == "inventory_find_equivalent" and "medication" in result.evidence:
-            yield equivalents_part(renderer, medicine_of(result.evidence["medication"]), result)
-
-
-def looked_up(results: Sequence[StepResult], *, with_check: bool = True) -> set[int]:
-    """Return the ids of the medicines that these results are about, those of an interaction check included or not."""
-    found = {int(facts["id"]) for result in results for facts in _products(result)}
-    for result in results:
-        found |= {int(row["med_id"]) for row in result.evidence.get("prescriptions", ())}
-        if with_check and result.step.name == _CHECK:
-            found |= {int(pk) for pk in names_checked(result.evidence)}
-    return found
-
-
-def _products(result: StepResult) -> list[ProductFacts]:
-    """Return the products whose facts came with a result."""
-    one, evidence = result.evidence.get("medication"), result.evidence
-    return [*([one] if one else []), *products_listed(evidence), *evidence.get("equivalents", ())]
-
-
-def names_unknown(text: str, turn: Turn, results: Sequence[StepResult]) -> bool:
-    """Return whether an answer names a medicine that nobody looked up, in this turn or before."""
-    earlier = [*turn.state.get("focus", ()), *turn.state.get("shown", ()), *turn.state.get("earlier", ())]
-    own = turn.state.get("prescriptions", ()) if turn.identifier else ()
-    known = looked_up(results) | {int(one["id"]) for one in earlier if "id" in one}
-    known |= {int(one["med_id"]) for one in own}
-    names = {str(one[key]) for one in earlier for key in ("en", "he", "name") if one.get(key)}
-    for facts in (facts for result in results for facts in _products(result)):
-        names |= {facts["label_en"], facts["label_he"], facts["generic_en"], facts["generic_he"]}
-    # In a large catalogue a name has more products than a mention lists: what was looked up by it is known by it.
-    for name in sorted(filter(None, names), key=len, reverse=True):
-        text = re.sub(re.escape(name), " ", text, flags=re.IGNORECASE)
-    return any(
-        not known & {medication.pk for medication in mention.medications}
-        for mention in catalog.mentions_in(text, ignore=common_words())
-    )
-
-
 def _talked_about(results: Sequence[StepResult]) -> ConversationState:
     """Return the state after this answer: the medicines that were looked up, and the products that were listed."""
     looked = [result for result in results if result.ok]
@@ -175,19 +126,10 @@ def _talked_about(results: Sequence[StepResult]) -> ConversationState:
             state["prescriptions"] = [remembered_prescription(row) for row in result.result["prescriptions"]]
         if result.step.name == "inventory_check":
             state["shown"] = [option_of(facts) for facts in products_listed(result.evidence)[:MOST_LISTED]]
+    for result in results:
+        if options := result.evidence.get("candidates") or result.evidence.get("near"):
+            state["shown"] = [option_of(facts) for facts in options]
     return state
-
-
-def _unnamed(renderer: Renderer, understood: Understood, results: Sequence[StepResult], text: str) -> str:
-    """Return the one medicine that the answer is about and that neither the message nor the answer names."""
-    if any(clause.medicines for clause in understood.message.clauses):
-        return ""
-    found = _talked_about(results).get("focus", [])
-    if len(found) != 1:
-        return ""
-    answer = compact(text)
-    names = [compact(str(name or "")) for name in (found[0].get("en"), found[0].get("he"))]
-    return "" if any(name and name in answer for name in names) else renderer.name(found[0])
 
 
 def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
@@ -195,6 +137,10 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
         if not result.ok:
             continue
         evidence, name = result.evidence, result.step.name
+        if name == _CHECK and not is_repeated(result, results):
+            yield from pairs_part(renderer, checked_medicines(result), result).cards
+        if name == "inventory_find_equivalent":
+            yield from equivalents_part(renderer, medicine_of(evidence["medication"]), result).cards
         if name in _SHOWS_CARD:
             leaflet = evidence.get("leaflet", {})
             yield medication_card(renderer, evidence["medication"], result.result["medication"], leaflet)

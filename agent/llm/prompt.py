@@ -10,15 +10,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from agent.answers.composition import Dropped
+from agent.answers.facts.fact import Fact
+from agent.evidence import products_listed
 from agent.inference.base import StepResult, Turn
 from agent.llm import prompts
-from agent.safety.disclosure import disclosed_of
 from agent.safety.privacy.placeholders import Placeholders
-from pharmacy_site.lib.json_values import rebuilt, same
 from pharmacy_site.lib.text import words
 
 LONGEST_ANSWER: Final = 700  # characters; of a longer earlier answer only the subject is sent
 LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
+_ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _RECITED: Final = 8  # words in a row that no answer has by chance
 _LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
 
@@ -55,12 +57,16 @@ def recites(text: str) -> bool:
 
 
 def messages_of(
-    turn: Turn, earlier: Sequence[Mapping[str, Any]], hidden: Placeholders, language: str
+    turn: Turn,
+    earlier: Sequence[Mapping[str, Any]],
+    remembered: Sequence[Fact],
+    hidden: Placeholders,
+    language: str,
 ) -> list[Message]:
     """Return the messages that open a turn: rules, what is known, the last messages, the customer's message."""
     messages: list[Message] = [
         {"role": "system", "content": rules()},
-        {"role": "system", "content": _known(turn, hidden, language)},
+        {"role": "system", "content": _known(turn, remembered, hidden, language)},
     ]
     for payload in earlier:
         is_user = payload["role"] == "user"
@@ -78,7 +84,7 @@ def messages_of(
     return [*messages, {"role": "user", "content": text}]
 
 
-def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
+def _known(turn: Turn, remembered: Sequence[Fact], hidden: Placeholders, language: str) -> str:
     state = turn.state
     known: dict[str, Any] = {
         "now": f"{turn.now:%A %Y-%m-%d %H:%M}",
@@ -96,7 +102,17 @@ def _known(turn: Turn, hidden: Placeholders, language: str) -> str:
         known |= {"user_identifier": turn.identifier, "patient_id": turn.patient_id}
     if turn.identity_elsewhere:
         known["prescriptions"] = "only in our own window; identify_customer shows the way"
+    if remembered:
+        known["facts_of_earlier_turns"] = _menu(remembered)
     return json.dumps(hidden.hide_known(known), ensure_ascii=False)
+
+
+def _menu(facts: Sequence[Fact]) -> list[dict[str, str]]:
+    """Return facts as a model reads them."""
+    return [
+        {"id": fact.id, "kind": fact.kind, "about": fact.subject, "text": fact.text.translate(_ISOLATES)}
+        for fact in facts
+    ]
 
 
 def _picked(one: Mapping[str, object], *keys: str) -> dict[str, object]:
@@ -112,52 +128,77 @@ def _summary(payload: Mapping[str, Any]) -> str:
     return json.dumps({"answer_began": str(payload["text"])[:200], "looked_up": looked}, ensure_ascii=False)
 
 
-def result_json(result: StepResult, hidden: Placeholders, language: str) -> str:
-    """Return one result as JSON for the model: the contract's output and the facts beside it, in the answer's language."""
-    found = disclosed_of(result.result, result.evidence)
-    shown = {"result": found["result"], "facts": _in_language(found["facts"], language)}
-    text = json.dumps(hidden.hide_known(shown), ensure_ascii=False, default=str)
-    if len(text) > LONGEST_RESULT:
-        text = json.dumps(hidden.hide_known(shown["result"]), ensure_ascii=False, default=str)[
-            :LONGEST_RESULT
-        ]
+LIMIT_REACHED: Final = json.dumps({"ok": False, "code": "limit_reached", "facts": []})
+"""The result of a call beyond those that a turn may make."""
+
+
+def result_json(result: StepResult, facts: Sequence[Fact], hidden: Placeholders, language: str) -> str:
+    """Return one result as JSON for the model: whether it succeeded, ids for further calls, and the menu of its facts."""
+    shown: dict[str, Any] = {"ok": result.ok}
+    if result.code:
+        shown["code"] = result.code
+    if result.code == "invalid":
+        shown["errors"] = result.result.get("errors", [])
+    if ids := _ids(result, language):
+        shown["ids"] = ids
+    menu = _menu(facts)
+    shown["facts"] = menu
+    text = json.dumps(hidden.hide_known(shown), ensure_ascii=False)
+    while len(text) > LONGEST_RESULT and menu:
+        del menu[-1 - len(menu) // 4 :]  # the least likely to be asked for come last
+        text = json.dumps(hidden.hide_known(shown), ensure_ascii=False)
     return text
 
 
-def _in_language(value: Any, language: str) -> Any:
-    """Return facts that come in both languages in one of them, where it is there."""
-    mine, other = ("he", "en") if language == "he" else ("en", "he")
+def _ids(result: StepResult, language: str) -> list[dict[str, object]]:
+    """Return the numbers by which other functions take what this result found."""
+    evidence = result.evidence
+    one = evidence.get("medication")
+    products = [*([one] if one else []), *products_listed(evidence), *evidence.get("equivalents", ())]
+    candidates = [*evidence.get("candidates", ()), *evidence.get("near", ())]
+    found: list[dict[str, object]] = [
+        {"medication_id": facts["id"], "name": _label(facts, language)} for facts in [*products, *candidates]
+    ]
+    rows = result.result.get("prescriptions") or ()
+    key = f"medication_name_{language}"
+    return [*found, *({"prescription_id": row["presc_id"], "name": row[key]} for row in rows)]
 
-    def entries(facts: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-        for key, item in facts.items():
-            is_doubled = key.endswith(f"_{other}") and facts.get(f"{key.removesuffix(other)}{mine}")
-            if not is_doubled and not (key == other and facts.get(mine)):
-                yield key, item
 
-    return rebuilt(value, same, entries)
+def _label(facts: Mapping[str, Any], language: str) -> str:
+    return str(facts[f"label_{language}"] or facts["label_en"])
 
 
 _CORRECTIONS: Final = {
-    "number": "It had a number that no function result of this conversation has.",
-    "no_tool": "It stated or left open what only a function can tell. Call the function.",
-    "verdict": "It answered a question about health by yes or no. Say only what a result or the leaflet says.",
-    "contradiction": "It said of a prescription what the results do not bear out.",
-    "wrong_language": "It was in the wrong language.",
-    "length": "It was too long. Answer in a few sentences.",
-    "markup": "It had markup or a link. Write plain text.",
-    "promise": "It claimed that something was done or promised something. Only the system does that.",
-    "tool_name": "It spoke of functions. Customers don't know them.",
-    "prompt_leak": "It spoke of your rules.",
-    "contact": "It had an e-mail address.",
-    "identity_claim": "It claimed to be a person or a professional.",
+    "claim": "states something itself; only facts may",
+    "advice": "gives advice",
+    "promise": "claims or promises a deed",
+    "number": "has a number of its own",
+    "name": "has a name that no fact has",
+    "medicine": "names a medicine that no fact has",
+    "quote": "quotes something itself; use the fact with the leaflet's text",
+    "wrong_language": "is in the wrong language",
+    "markup": "has markup, a link or a function's name",
+    "contact": "has a contact or a placeholder that does not exist",
+    "letters": "has letters that cannot be shown",
+    "length": "is too long",
+    "verdict": "answers yes or no where no fact does",
+    "fragment": "is not a sentence of its own",
+    "unknown_fact": "names a fact that does not exist",
+    "prompt_leak": "repeats your rules",
 }
-_ADVICE: Final = "It gave advice, a judgement or a recommendation. State facts from results only, and quote the leaflet word for word."
 
 
-def correction(problems: Sequence[str], language: str) -> str:
-    """Return the message to the model when its answer could not be shown."""
-    reasons = dict.fromkeys(_CORRECTIONS.get(problem.partition(":")[0], _ADVICE) for problem in problems)
-    return f"Your answer was not shown. {' '.join(reasons)} Answer again, in {_LANGUAGES[language]}."
+def correction(dropped: Sequence[Dropped], hidden: Placeholders, language: str) -> str:
+    """Return the message to the model when nothing was left of its answer."""
+    pieces = [
+        {"text": hidden.hide(one.text), "why": [_CORRECTIONS.get(fault, fault) for fault in one.faults]}
+        for one in dropped
+    ]
+    return (
+        "Your answer was not shown: nothing in it answers the question by a fact. Write it again, in "
+        f"{_LANGUAGES[language]}, with the ids of facts and only connecting words, or ask the customer. "
+        f"These pieces cannot be shown: {json.dumps(pieces, ensure_ascii=False)}"
+    )
 
 
 def as_json(value: Any) -> str:

@@ -2,8 +2,7 @@
 
 `check_input` distinguishes a request for advice, which calls no tool, from a question about facts. What a product's own
 leaflet says is a fact, so its subjects (food, driving, pregnancy, storage, age, a missed dose) are answered unless the
-customer ties them to an illness of their own. `check_output` is the final check of an answer made of fixed sentences,
-`check_free` of one that a language model worded itself.
+customer ties them to an illness of their own. `check_output` is the final check of an answer made of fixed sentences.
 """
 
 from collections.abc import Sequence
@@ -11,10 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from agent.safety.fixed_wording import check_output, lexicon
-from agent.safety.free_wording import check_free
 from agent.safety.lexicon import Sentence
 
-__all__ = ["InputVerdict", "check_free", "check_input", "check_output"]
+__all__ = ["InputVerdict", "check_input", "check_output"]
 
 # A message of at most so many words that only names a complaint is a request for advice.
 _LONGEST_COMPLAINT: Final = 9

@@ -9,14 +9,23 @@ from typing import Any, Final
 
 from django.conf import settings
 
+from agent.answers.glue import Surroundings, faults
 from agent.inference.base import Reply, StepResult
 from agent.llm import prompt
-from agent.safety import claims, policy
-from agent.safety.disclosure import facts_of
+from agent.llm.offline.reading.known_words import common_words
+from agent.safety import policy
 from agent.safety.grounding import Grounds, numbers_of
+from agent.threads import run_db
 from agent.turn.context import TurnContext
+from inventory import catalog
 from pharmacy_site.lib.json_values import walk
+from pharmacy_site.lib.text import Language
 
+_NAME_KEYS: Final = (
+    "en", "he", "name", "subject", "strength", "query", "label_en", "label_he", "generic_en", "generic_he",
+    "category_en", "category_he", "city_en", "city_he",
+)  # fmt: skip
+_LONGEST_NAME: Final = 60  # characters; what is longer under these keys is a leaflet's text
 _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     ("handoff.open", "refill.pass_on"): (
         "passed you on",
@@ -61,32 +70,29 @@ class OutputCheck:
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """Return the rules that a whole answer breaks."""
-        check = policy.check_free if reply.free else policy.check_output
-        problems = check(reply.text, reply.language, quoted=reply.quoted)
+        if reply.free:
+            return []  # facts, which code words, and sentences that `of_sentence` let pass one by one
+        problems = policy.check_output(reply.text, reply.language, quoted=reply.quoted)
         problems += [
             f"promise:{names[0]}" for names, signs in _PROMISES.items() if self._promised(reply, names, signs)
         ]
         return problems + await self._numbers(_shown(reply, self._directions()))
 
-    async def of_sentence(
-        self, text: str, quoted: Sequence[str], *, verdict_forbidden: bool = False
-    ) -> list[str]:
-        """Return the rules that a sentence of a language model breaks; its language is checked in the whole answer."""
-        found = [rule for rule in policy.check_free(text, "en", quoted=quoted) if rule != "wrong_language"]
-        if prompt.recites(text):
+    async def of_sentence(self, text: str, language: Language) -> list[str]:
+        """Return why a sentence of a language model's own may not be shown: it may only connect facts."""
+        around = Surroundings(self._context.turn.text, self._names(), language)
+        found = faults(text, around)
+        if not found and prompt.recites(text):
             found.append("prompt_leak")
-        own = text
-        for quote in quoted:
-            own = own.replace(quote, " ")
-        if verdict_forbidden and claims.is_verdict(own):
-            found.append("verdict")
-        if claims.counts_unproven(
-            own, [facts_of(result.result, result.evidence) for result in self._results]
-        ):
-            found.append("number")
-        if claims.contradicts_prescription(own, [bool(facts["rx"]) for facts in self._products()]):
-            found.append("contradiction")
-        return found + await self._numbers(f"{claims.figures(own)}\n{text}")
+        if not found and await run_db(_names_other_medicines)(text, around):
+            found.append("medicine")
+        return found
+
+    def _names(self) -> list[str]:
+        """Return the names that a sentence may repeat: of this turn's results, of the conversation, of the customer."""
+        turn = self._context.turn
+        personal = [value for kind in ("PATIENT",) for value in turn.personal.get(kind, ())]
+        return [*names_in([result.evidence for result in self._results]), *names_in(turn.state), *personal]
 
     def _directions(self) -> set[str]:
         """Return the directions of prescriptions that were read: only a card shows them, word for word."""
@@ -97,22 +103,13 @@ class OutputCheck:
             if key.startswith("directions_")
         }
 
-    def _products(self) -> list[Mapping[str, Any]]:
-        """Return the products that were looked up in this turn."""
-        found = []
-        for result in self._results:
-            one = result.evidence.get("medication")
-            many = [*result.evidence.get("medications", ()), *result.evidence.get("equivalents", ())]
-            found += [facts for facts in (one, *many) if isinstance(facts, Mapping) and "rx" in facts]
-        return found
-
     async def _numbers(self, shown: str) -> list[str]:
         missing = self._grounds.missing(shown)
         if missing and not self._looked_back:
             self._looked_back = True
             state = self._context.turn.state
             earlier = await self._numbers_before(self._context)
-            self._grounds.add([*earlier, *_names(state)])
+            self._grounds.add([*earlier, *names_in(state)])
             self._grounds.prove(f"count:{length}" for length in _lengths(state))
             missing = self._grounds.missing(shown)
         return ["number"] if missing else []
@@ -129,15 +126,30 @@ def _lengths(value: Any) -> list[int]:
     return [len(inner) for _, inner in walk(value) if isinstance(inner, list | tuple)]
 
 
-def _names(state: Mapping[str, Any]) -> list[str]:
-    """Return the names of products that the conversation is about: their digits are part of a name."""
+def names_in(value: Any) -> list[str]:
+    """Return the names of products, stores and the like inside JSON: their digits and letters are part of a name."""
     return [
         str(inner[key])
-        for _, inner in walk(state)
+        for _, inner in walk(value)
         if isinstance(inner, Mapping)
-        for key in ("en", "he", "name", "strength", "query")
-        if key in inner
+        for key in _NAME_KEYS
+        if inner.get(key) and len(str(inner[key])) <= _LONGEST_NAME
     ]
+
+
+def _names_other_medicines(text: str, around: Surroundings) -> bool:
+    """Return whether a sentence names a medicine that neither the message nor the conversation has."""
+    known = _medicines_in("\n".join((around.message, *around.names)))
+    said = around.message.casefold()
+    return any(
+        mention.text.casefold() not in said and known.isdisjoint(one.pk for one in mention.medications)
+        for mention in catalog.mentions_in(text, ignore=common_words())
+    )
+
+
+def _medicines_in(text: str) -> set[int]:
+    found = catalog.mentions_in(text, ignore=common_words())
+    return {medication.pk for mention in found for medication in mention.medications}
 
 
 def _shown(reply: Reply, known: Collection[str]) -> str:

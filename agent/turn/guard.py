@@ -28,10 +28,13 @@ from agent.tools.base import redact
 from agent.turn import open_emergency
 from agent.turn.answer_check import OutputCheck
 from agent.turn.context import TurnContext
+from agent.understanding import glue
+from inventory import catalog
+from pharmacy_site.lib.text import words
+from stores.places import CityPlace, StorePlace, place_find
 
 log = logging.getLogger(__name__)
-# Rules that a bare name or place may break harmlessly.
-_HARMLESS: Final = frozenset({"off_topic", "wrong_language", "foreign_language", "contact"})
+_ONE_WORD: Final = re.compile(r"[\w-]{1,24}")
 _CODE: Final = re.compile(r"\s*\d{6}\s*")
 
 
@@ -42,7 +45,7 @@ def warm_up() -> None:
     emergency.detect("hello")
     remark_in("hello")
     policy.check_input("hello")
-    policy.check_free("hello", "en")
+    glue.warm_up()
     cue_lexicon()
 
 
@@ -161,10 +164,22 @@ def apology(turn: Turn) -> Reply:
 
 
 def arguments_shown(arguments: Mapping[str, Any], message: str) -> dict[str, Any]:
-    """Return a call's arguments as a customer may see them: no identifiers, and no words that an answer may not have."""
+    """Return a call's arguments as a customer may see them: no identifiers, and no sentence of a model's own.
+
+    A text is shown if the customer wrote it, if it is a single word, or a name of ours.
+    """
     shown = redact(arguments)
     for name, value in shown.items():
-        own = isinstance(value, str) and value.casefold() not in message.casefold()
-        if own and set(policy.check_free(value, "en")) - _HARMLESS:
+        if not isinstance(value, str) or value.casefold() in message.casefold():
+            continue
+        if not _ONE_WORD.fullmatch(value) and not _is_name(value):
             shown[name] = MASK
     return shown
+
+
+def _is_name(text: str) -> bool:
+    """Return whether a whole text is the name of a medicine, a branch or a city."""
+    length = len(words(text))
+    if any((mention.start, mention.end) == (0, length) for mention in catalog.mentions_in(text)):
+        return True
+    return isinstance(place_find(text), StorePlace | CityPlace)

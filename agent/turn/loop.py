@@ -98,7 +98,7 @@ async def _label(context: TurnContext, name: str, shown: Mapping[str, Any]) -> s
 
 async def tool_run(context: TurnContext, step: Step, progress: ProgressSink) -> ToolRun:
     """Call a tool through its one entry point, and show that it is being called."""
-    shown = guard.arguments_shown(step.arguments, context.turn.text)
+    shown = await run_db(guard.arguments_shown)(step.arguments, context.turn.text)
     call = ToolRun(
         step,
         call_id=f"{context.run.pk.hex[:8]}-{len(context.tool_runs) + 1}",

@@ -1,73 +1,34 @@
-"""Stream an answer to the customer in sentences, each of them checked before it is shown."""
+"""Show an answer to the customer while it is generated."""
 
-import re
 from collections.abc import Sequence
-from typing import Final
 
 from agent.answers.layout import sentences
-from agent.answers.leaflets import leaflet_texts
-from agent.inference.base import Reply, StepResult, Withheld
-from agent.safety.fixed_wording import wrong_language
+from agent.inference.base import Reply, StepResult
 from agent.turn.answer_check import OutputCheck
 from agent.turn.progress import ProgressSink
 from pharmacy_site.lib.text import Language
-from pharmacy_site.lib.vocabulary import SENTENCE_GAP
-
-LONGEST_SENTENCE: Final = 1_500  # characters
-SHORTEST_TELLING: Final = 40  # characters that show which language an answer is in
-_OF_LEAFLET: Final = re.compile(r"\bleaflet\b|\blabel\b|עלון", re.IGNORECASE)
 
 
 class Speaker:
-    """Shows the answer of one turn. Leaflet texts may say what the answer itself may not."""
+    """Shows the answer of one turn."""
 
     def __init__(self, progress: ProgressSink, check: OutputCheck) -> None:
         self._progress, self._check = progress, check
-        self.verdict_forbidden = False
-        self._results: Sequence[StepResult] = ()
-        self._held = ""
 
     def attend(self, results: Sequence[StepResult]) -> None:
-        """Take the results that the next words may be based on."""
+        """Take the results that the next words may name."""
         self._check.take(results)
-        self._results = tuple(results)
 
-    async def hear(self, piece: str, language: Language) -> None:
-        """Take the next piece; check and show every sentence that is complete. Raises Withheld."""
-        self._held += piece
-        if len(self._held) > LONGEST_SENTENCE:
-            raise Withheld(["run_on"])
-        ends = [match.end() for match in SENTENCE_GAP.finditer(self._held)]
-        if not ends:
-            return
-        whole, self._held = self._held[: ends[-1]], self._held[ends[-1] :]
-        for sentence in sentences(whole):
-            await self._show(sentence, language)
+    async def faults(self, sentence: str, language: Language) -> list[str]:
+        """Return why a sentence of a language model's own may not be shown, [] when it may."""
+        return await self._check.of_sentence(sentence, language)
 
-    async def end(self, language: Language) -> None:
-        """Check and show what is left when the answer is complete, and check its language. Raises Withheld."""
-        held, self._held = self._held, ""
-        if held.strip():
-            await self._show(held, language)
-        if wrong_language(self._progress.text, language):
-            raise Withheld(["wrong_language"])
-
-    async def _show(self, sentence: str, language: Language) -> None:
-        # A first line may be a name in the other letters; more than that is the answer's language.
-        said = self._progress.text + sentence
-        if len(said) > SHORTEST_TELLING and wrong_language(said, language):
-            raise Withheld(["wrong_language"])
-        # A leaflet's words are only excused where the answer says whose they are.
-        paragraph = said.rpartition("\n\n")[2]
-        quoted = leaflet_texts(self._results) if _OF_LEAFLET.search(paragraph) else []
-        problems = await self._check.of_sentence(sentence, quoted, verdict_forbidden=self.verdict_forbidden)
-        if problems:
-            raise Withheld(problems)
-        self._progress.say(sentence)
+    def show(self, text: str) -> None:
+        """Show the next piece of the answer."""
+        self._progress.say(text)
 
     def restart(self) -> None:
         """Take back what was shown: the answer begins anew."""
-        self._held = ""
         if self._progress.text:
             self._progress.unsay()
 

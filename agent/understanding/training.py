@@ -1,7 +1,7 @@
-"""Train the classifiers of emergencies from labelled sentences. Needs scikit-learn, which `tests/requirements.txt` has.
+"""Train the classifiers from labelled sentences. Needs scikit-learn, which `tests/requirements.txt` has.
 
 A text's values are TF-IDF over its features; each label has a linear support vector machine. "urgency" tells emergencies from
-harmless messages, "urgency_kind" the kinds of emergencies from one another.
+harmless messages, "urgency_kind" the kinds of emergencies from one another, "glue" what a language model's own sentences do.
 """
 
 import hashlib
@@ -16,12 +16,15 @@ from pydantic import BaseModel, ConfigDict
 from agent.understanding import HARMLESS, URGENT
 from agent.understanding.classifier import Classifier, Header
 from agent.understanding.features import features
+from agent.understanding.glue import LABELS, described
 from pharmacy_site.lib.text import fold
 
 _FEATURES: Final = 40_000  # so many are kept: those that decide most
 _FEATURES_OF_KINDS: Final = 8_000
+_FEATURES_OF_GLUE: Final = 24_000
 _RARE: Final = 3  # a feature of fewer sentences teaches nothing
 _COST: Final = 0.6  # of a sentence on the wrong side, against large weights (scikit-learn's C)
+_COST_OF_GLUE: Final = 1.5
 _WRAPPED: Final = 0.5  # share of the sentences that are repeated beside a question, and the weight of those
 _WRAPPING_WORDS: Final = 12
 
@@ -35,7 +38,7 @@ class Labelled(BaseModel):
     lang: str
     label: str
     form: str
-    """How it says it: direct, misspelt, wrapped, indirect; lookalike, factual."""
+    """How it says it: direct, misspelt, wrapped, indirect; lookalike, factual. For other classifiers than "urgency" empty."""
     author: str
     """Who wrote it: an author's sentences resemble each other, so that folds keep them together."""
 
@@ -68,6 +71,14 @@ def train_kinds(rows: Sequence[Labelled], data: str = "") -> Classifier:
     texts = [row.text for row in urgent]
     kinds = {kind: [row.label == kind for row in urgent] for kind in sorted({row.label for row in urgent})}
     return _train(texts, texts, kinds, [1.0] * len(texts), _FEATURES_OF_KINDS, data)
+
+
+def train_glue(rows: Sequence[Labelled], data: str = "") -> Classifier:
+    """Return the classifier that scores whether a sentence only connects, or is a claim, advice or a promise."""
+    texts = [described(row.text) for row in rows]
+    flags = {label: [row.label == label for row in rows] for label in LABELS}
+    importance = [1.0] * len(texts)
+    return _train(texts, texts, flags, importance, _FEATURES_OF_GLUE, data, rare=1, cost=_COST_OF_GLUE)
 
 
 def write(classifier: Classifier, path: Path) -> None:
@@ -111,10 +122,13 @@ def _train(
     importance: Sequence[float],
     kept: int,
     data: str,
+    *,
+    rare: int = _RARE,
+    cost: float = _COST,
 ) -> Classifier:
     """Return a classifier with these labels for the texts.
 
-    features and their rarity come from the sentences as they were written. It is trained twice: first with every feature, to
+    Features and their rarity come from the sentences as they were written. It is trained twice: first with every feature, to
     find the ones that decide most.
     """
     from sklearn.feature_extraction.text import TfidfVectorizer
@@ -126,14 +140,14 @@ def _train(
         made = TfidfVectorizer(analyzer=lambda elements: elements, sublinear_tf=True, **more)
         return made.fit(counted_written)
 
-    every = vectorizer(min_df=_RARE)
-    machines = _machines(every.transform(counted), flags, importance)
+    every = vectorizer(min_df=rare)
+    machines = _machines(every.transform(counted), flags, importance, cost)
     names = every.get_feature_names_out()
     strength = [max(abs(weights[place]) for weights, _ in machines) for place in range(len(names))]
     strongest = sorted(range(len(names)), key=lambda place: (-strength[place], names[place]))[:kept]
 
     chosen = vectorizer(vocabulary=sorted(names[place] for place in strongest))
-    machines = _machines(chosen.transform(counted), flags, importance)
+    machines = _machines(chosen.transform(counted), flags, importance, cost)
     columns = [chosen.idf_, *(weights for weights, _ in machines)]
     table = {
         str(name): tuple(round(float(column[place]), 3) for column in columns)
@@ -144,14 +158,14 @@ def _train(
 
 
 def _machines(
-    matrix: Any, flags: Mapping[str, Sequence[bool]], importance: Sequence[float]
+    matrix: Any, flags: Mapping[str, Sequence[bool]], importance: Sequence[float], cost: float
 ) -> list[tuple[Any, float]]:
     """Return the weights and the bias of one support vector machine per label."""
     from sklearn.svm import LinearSVC
 
     found = []
     for of_label in flags.values():
-        machine = LinearSVC(C=_COST, class_weight="balanced", random_state=0)
+        machine = LinearSVC(C=cost, class_weight="balanced", random_state=0)
         machine.fit(matrix, of_label, sample_weight=importance)
         found.append((machine.coef_[0], float(machine.intercept_[0])))
     return found

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from agent.inference.base import Step, StepResult, Turn
+from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.turn.answer_check import OutputCheck
 
 
@@ -31,4 +31,4 @@ def test_a_count_is_proven_by_the_length_of_a_list(
     work: Any = SimpleNamespace(turn=turn)
     check = OutputCheck(work, none_before)
     check.take([StepResult(Step("tool", {}), ok=True, result=dict(found)) for _ in range(results)])
-    assert ("number" not in asyncio.run(check.of_sentence(said, []))) == is_proven
+    assert ("number" not in asyncio.run(check.of_reply(Reply(said, "en", {})))) == is_proven

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from scripted_model import ScriptedModel, by, calls, forever, says
+from scripted_model import ScriptedModel, by, calls, chooses, forever, says
 from talking import Talk, once, sent_to
 
 from agent.models import Event, Run
@@ -158,7 +158,7 @@ def test_conversations_leave_personal_data_only_where_it_belongs(
     talk = talks[1]
     talk.forget()
     tireless.reset()
-    tireless.script(forever(says("A branch is near.")))
+    tireless.script(forever(says("Happy to help.")))
     talk.say("hello there, what else is new?")
     events = Event.objects.filter(conversation=talk.conversation, type="message.completed")
     personal = [
@@ -178,7 +178,7 @@ def test_a_patients_name_in_a_call_is_not_stored(tireless: ScriptedModel, canary
         tireless,
         "I was born on 23/11/1961, what else is new?",
         calls(*named),
-        says("It is not on file."),
+        says("Sorry, I don't have that on file."),
         patient=CANARY["mrn"],
     )
     assert "agent_toolcall" not in _cells()
@@ -191,13 +191,13 @@ def test_an_answer_that_repeats_personal_data_is_marked_personal(
     asked = {"user_identifier": "[[EMAIL_1]]", "action": "LIST", "prescription_id": None}
     tireless.script(
         calls(("prescription_management", asked)),
-        says("Amoxicillin and Metformin are on file for [[PATIENT]]."),
+        chooses("Of course, [[PATIENT]]. {prescription_state|Metformin}"),
     )
     talk.say("which prescriptions do I have?")
     assert talk.payload.get("personal")
-    tireless.script(forever(says("As I said: Amoxicillin and Metformin are on file for [[PATIENT]].")))
+    tireless.script(forever(says("How can I help you with that, [[PATIENT]]?")))
     talk.say("how was that again, please?")
-    assert "Metformin" in talk.payload["text"] and talk.payload.get("personal")
+    assert CANARY["name"] in talk.payload["text"] and talk.payload.get("personal")
 
 
 def test_the_model_gets_nothing_of_one_patient_while_another_is_verified(
@@ -206,11 +206,12 @@ def test_the_model_gets_nothing_of_one_patient_while_another_is_verified(
     talk = Talk(patient="10000101")
     asked = {"user_identifier": "[[EMAIL_1]]", "action": "LIST", "prescription_id": None}
     tireless.script(
-        calls(("prescription_management", asked)), says("[[PATIENT]], Metformin is on file for you.")
+        calls(("prescription_management", asked)),
+        chooses("Of course, [[PATIENT]]. {prescription_state|Metformin}"),
     )
     assert "David" in talk.say("which prescriptions do I have?")
     talk.verify(CANARY["mrn"])
-    tireless.script(forever(says("Our branches are open today.")))
+    tireless.script(forever(says("Happy to help.")))
     talk.say("hello again, what else is new?")
     told = str(tireless.last.messages)
-    assert "David" not in told and "דוד" not in told and "on file for you" not in told
+    assert "David" not in told and "דוד" not in told and "refills remaining" not in told

@@ -14,7 +14,7 @@ from prescriptions.models import AuditEvent, Patient, Prescription
 
 OWN, MAIL = "10000101", "david.cohen@example.com"
 ASKS = "hello there, what else is new?"
-ANSWER = says("A branch is near you.")
+ANSWER = says("Happy to help.")
 OTHER_PEOPLE = [
     "sarah.levi@example.com", "SARAH.LEVI@EXAMPLE.COM", "+972522345678", "0522345678", "10000102", "Sarah Levi",
     "שרה לוי", "david.cohen@example.com, sarah.levi@example.com", "david.cohen@example.com\nsarah.levi@example.com",
@@ -72,9 +72,9 @@ def test_calls_for_other_patients_data_read_nothing(tireless: ScriptedModel, pat
         tireless.script(calls(*itertools.islice(hostile, 8)), forever(ANSWER))
         talk.say(ASKS)
         assert talk.run.state == Run.State.DONE
-        results = [json.loads(m["content"])["result"] for m in tireless.last.messages if m["role"] == "tool"]
+        results = [json.loads(m["content"]) for m in tireless.last.messages if m["role"] == "tool"]
         assert len(results) == 8
-        assert not [result for result in results if result.get("success") or result.get("ok")], results
+        assert not [result for result in results if result["ok"]], results
         asked_for = json.dumps(
             [m for m in tireless.last.messages if m["role"] == "assistant"], ensure_ascii=False
         )
@@ -101,9 +101,9 @@ def test_the_patients_own_data_is_found_by_their_placeholder(tireless: ScriptedM
         return calls(_management(known["user_identifier"], None, "LIST"))
 
     before = _denied()
-    once(tireless, "which prescriptions do I have?", by(own), says("That is all."), patient=OWN)
-    listed = json.loads(tireless.last.messages[-1]["content"])["result"]
-    ids = {row["presc_id"] for row in listed["prescriptions"]}
+    once(tireless, "which prescriptions do I have?", by(own), says("Anything else?"), patient=OWN)
+    listed = json.loads(tireless.last.messages[-1]["content"])["ids"]
+    ids = {row["prescription_id"] for row in listed}
     assert ids == set(Prescription.objects.filter(patient__mrn=OWN).values_list("pk", flat=True))
     assert _denied() == before
 

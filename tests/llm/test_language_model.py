@@ -1,61 +1,103 @@
 """A language model drives the conversation: the real SDK against a server that says what the test scripts."""
 
-from scripted_model import ScriptedModel, calls, forever, says
+from scripted_model import ScriptedModel, by, calls, chooses, forever, says
+from scripted_replies import facts_offered
 from talking import Talk, once, sent_to
 
+ADVIL = ("get_medication_by_name", {"medication_name": "Advil"})
+FLORENTIN = (
+    "check_stock",
+    {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None},
+)
+IN_FLORENTIN = "Ibuprofen is in stock at Florentin, Tel Aviv but limited quantity available (3 units)."
+NO_PRESCRIPTION = "Ibuprofen does not require a prescription (over the counter, OTC)."
 
-def test_tools_run_and_the_answer_is_shown_sentence_by_sentence(model: ScriptedModel) -> None:
+
+def test_tools_run_and_the_answer_is_shown_piece_by_piece(model: ScriptedModel) -> None:
     talk = Talk()
     model.script(
-        calls(
-            ("get_medication_by_name", {"medication_name": "Advil"}),
-            (
-                "check_stock",
-                {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None},
-            ),
-        ),
-        says("Florentin has 3 packs of Ibuprofen (Advil). No prescription is needed.", chunks=20),
+        calls(ADVIL, FLORENTIN),
+        chooses("Happy to check! {stock|Florentin, Tel Aviv} {prescription|Ibuprofen}", chunks=20),
     )
     text = talk.say("do you have Advil in Florentin?")
-    assert text == "Florentin has 3 packs of Ibuprofen (Advil). No prescription is needed."
+    assert text == f"Happy to check! {IN_FLORENTIN} {NO_PRESCRIPTION}"
     assert talk.tools == ["get_medication_by_name", "check_stock"]
-    assert "Florentin has 3 packs of Ibuprofen (Advil). " in talk.shown
+    assert talk.shown[:2] == ["Happy to check!", f"Happy to check! {IN_FLORENTIN}"]
     assert talk.shown[-1] == text
     assert [card["kind"] for card in talk.payload["cards"]] == ["medication", "stock"]
     assert talk.run.tokens_in > 0 and talk.run.prompt and not talk.run.fallback
 
 
-def test_an_answer_about_a_medicine_that_was_not_looked_up_is_corrected(model: ScriptedModel) -> None:
+def test_a_statement_of_the_models_own_is_dropped_and_the_rest_stays(model: ScriptedModel) -> None:
     talk = Talk()
-    stock = (
-        "check_stock",
-        {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None},
+    model.script(
+        calls(FLORENTIN),
+        chooses("Happy to check! {stock|Florentin, Tel Aviv} Warfarin needs no prescription. Anything else?"),
     )
-    wrong = says("Florentin has 3 packs of Ibuprofen. Warfarin needs no prescription.")
-    model.script(calls(stock), wrong, says("Florentin has 3 packs of Ibuprofen."))
-    assert talk.say("do you have Advil in Florentin?") == "Florentin has 3 packs of Ibuprofen."
+    text = talk.say("do you have Advil in Florentin?")
+    assert text == f"Happy to check! {IN_FLORENTIN} Anything else?"
+    assert not any("Warfarin" in shown for shown in talk.shown) and len(model.requests) == 2
 
 
-def test_an_answer_about_another_medicine_than_the_one_asked_about_is_not_shown(model: ScriptedModel) -> None:
-    talk = Talk()
-    other = ("get_medication_by_name", {"medication_name": "Advil"})
-    model.script(calls(other), says("It is listed as Ibuprofen."), says("It is listed as Ibuprofen."))
-    text = talk.say("What does aspirin contain?")
-    assert "Aspirin" in text and talk.run.fallback == "withheld"
+def test_a_yes_is_shown_only_before_a_fact_that_says_so(model: ScriptedModel) -> None:
+    for store, shown in (("Florentin", True), ("Jaffa", False)):
+        look = calls(("check_stock", {**FLORENTIN[1], "store_query": store}))
+        talk = once(
+            model, f"do you have Advil in {store}?", look, chooses(f"Yes! {{stock|{store}, Tel Aviv}}")
+        )
+        assert talk.payload["text"].startswith("Yes!") == shown
+        assert ("is in stock" in talk.payload["text"].splitlines()[0]) == shown
+
+
+def test_an_answer_of_which_nothing_is_left_is_corrected_once(model: ScriptedModel) -> None:
+    """The model is shown its own text and what of it cannot be shown."""
+    talk = once(
+        model,
+        "do you have Advil in Florentin?",
+        calls(FLORENTIN),
+        says("There are plenty of packs."),
+        chooses("{stock|Florentin, Tel Aviv}"),
+    )
+    assert talk.payload["text"] == IN_FLORENTIN and not talk.run.fallback
+    written, correction = model.last.messages[-2:]
+    assert written == {"role": "assistant", "content": "There are plenty of packs."}
+    assert correction["role"] == "system" and "There are plenty of packs." in correction["content"]
+    assert not any("plenty" in shown for shown in talk.shown)
+
+
+def test_facts_keep_their_ids_and_are_used_again_without_a_call(model: ScriptedModel) -> None:
+    talk = once(model, "tell me about Advil", calls(ADVIL), chooses("{leaflet.use|Ibuprofen}"))
+    before = {(one["kind"], one["about"]): one["id"] for one in facts_offered(model.last.body)}
+    model.reset()
+    model.script(chooses("{leaflet.storage|Ibuprofen}"))
+    assert "25°C" in talk.say("and how is it stored?") and not talk.tools
+    again = {(one["kind"], one["about"]): one["id"] for one in facts_offered(model.last.body)}
+    assert again and again == before
+
+
+def test_stock_is_not_remembered_for_later_turns(model: ScriptedModel) -> None:
+    talk = once(
+        model, "do you have Advil in Florentin?", calls(FLORENTIN), chooses("{stock|Florentin, Tel Aviv}")
+    )
+    model.reset()
+    model.script(says("Shall I look again?"))
+    talk.say("is it still there at this hour?")
+    assert not [one for one in facts_offered(model.last.body) if one["kind"] == "stock"]
+
+
+def test_unknown_ids_are_left_out(model: ScriptedModel) -> None:
+    named = by(lambda request: says(f"[f999] [{next(iter(facts_offered(request)))['id']}, f998]"))
+    talk = once(model, "do you have Advil in Florentin?", calls(FLORENTIN), named)
+    assert talk.payload["text"] == IN_FLORENTIN
 
 
 def test_a_hebrew_message_is_answered_in_hebrew(model: ScriptedModel) -> None:
     look = calls(
         ("check_stock", {"medication_query": "אדוויל", "store_query": "פלורנטין", "show_all_stores": None})
     )
-    talk = once(
-        model,
-        "יש לכם אדוויל בפלורנטין?",
-        look,
-        says("בפלורנטין יש 3 אריזות של אדוויל.", chunks=9),
-        language="he",
-    )
-    assert talk.payload["text"].startswith("בפלורנטין יש 3 אריזות של אדוויל.")
+    said = chooses("בשמחה! {stock|פלורנטין, תל אביב}", chunks=9)
+    talk = once(model, "יש לכם אדוויל בפלורנטין?", look, said, language="he")
+    assert talk.payload["text"].startswith("בשמחה! איבופרופן במלאי בפלורנטין")
     assert (talk.payload["lang"], talk.run.fallback) == ("he", "")
     assert '"answer_language": "Hebrew"' in model.requests[0].messages[1]["content"]
     assert (
@@ -66,9 +108,9 @@ def test_a_hebrew_message_is_answered_in_hebrew(model: ScriptedModel) -> None:
 
 def test_only_functions_that_the_conversation_allows_are_offered(model: ScriptedModel) -> None:
     private = {"prescription_management", "prescription_verify", "start_refill"}
-    once(model, "hello there, what is new?", forever(says("A branch is near.")))
+    once(model, "hello there, what is new?", forever(says("Happy to help.")))
     assert not private & set(model.last.tools_offered) and "identify_customer" in model.last.tools_offered
-    once(model, "hello there, what is new?", forever(says("A branch is near.")), patient="10000101")
+    once(model, "hello there, what is new?", forever(says("Happy to help.")), patient="10000101")
     assert private <= set(model.last.tools_offered) and "identify_customer" not in model.last.tools_offered
 
 
@@ -89,7 +131,7 @@ def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedMo
 
 
 def test_the_last_twelve_turns_are_sent_to_the_model(model: ScriptedModel) -> None:
-    model.script(forever(says("A branch is near.")))
+    model.script(forever(says("Happy to help.")))
     talk = Talk()
     for number in range(15):
         talk.say(f"hello there, what is new in part {number}x?")
@@ -107,24 +149,38 @@ def test_personal_answers_are_not_sent_after_the_verification_has_ended(model: S
     assert talk.payload["personal"]
     talk.forget()
     model.reset()
-    model.script(forever(says("A branch is near.")))
+    model.script(forever(says("Happy to help.")))
     talk.say("hello there, what is new?")
     assert "refills remaining" not in sent_to(model) and "prescriptions do I have" not in sent_to(model)
     assert "what is new" in sent_to(model)
     assert "prescription_management" not in model.last.tools_offered
 
 
-def test_a_fact_without_a_tool_call_is_sent_back_to_the_model(model: ScriptedModel) -> None:
+def test_a_fact_without_a_function_call_is_sent_back_to_the_model(model: ScriptedModel) -> None:
     look = calls(("get_medication_by_name", {"medication_name": "Warfarin"}))
     talk = once(
         model,
         "does warfarin need a prescription?",
-        says("Warfarin is on file."),
+        says("Warfarin needs one."),
         look,
-        says("Warfarin is on file as such."),
+        chooses("{prescription|Warfarin}"),
     )
     assert not talk.run.fallback and talk.tools == ["get_medication_by_name"]
-    assert "Call the function" in model.requests[1].messages[-1]["content"]
+    assert talk.payload["text"] == "Warfarin requires a prescription."
+
+
+def test_at_the_limit_of_calls_the_model_answers_with_what_it_has(model: ScriptedModel) -> None:
+    """Calls beyond the limit are answered by a code, and no further ones are allowed."""
+    talk = once(
+        model,
+        "tell me all about Advil in Florentin",
+        calls(ADVIL, FLORENTIN),
+        calls(*[FLORENTIN] * 5, *[("store_info", {"query": None})] * 4),
+        chooses("{stock|Florentin, Tel Aviv}"),
+    )
+    assert talk.payload["text"] == IN_FLORENTIN and not talk.run.fallback
+    refused = [m for m in model.last.messages if m["role"] == "tool" and "limit_reached" in m["content"]]
+    assert len(refused) == 3 and model.last.body["tool_choice"] == "none"
 
 
 def test_an_interaction_check_does_not_prove_a_claim_about_stock(model: ScriptedModel) -> None:

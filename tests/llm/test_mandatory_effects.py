@@ -143,9 +143,10 @@ def test_a_pair_that_was_never_assessed_is_not_assessed_by_the_model(tireless: S
 
 
 def test_an_unknown_medicine_is_never_called_harmless(tireless: ScriptedModel) -> None:
-    talk = once(tireless, "Can I take Advil together with Zorbaflexin?")
-    assert not tireless.requests  # settled without a model
-    assert "Zorbaflexin" in talk.payload["text"] and "assess" in talk.payload["text"]
+    for said in ("Happy to check!", "Yes, they go well together.", "Nothing is known against it."):
+        talk = once(tireless, "Can I take Advil together with Zorbaflexin?", forever(says(said)))
+        assert "Zorbaflexin" in talk.payload["text"] and "can't assess" in talk.payload["text"]
+        assert "together." not in talk.payload["text"] and "against" not in talk.payload["text"]
 
 
 def test_equivalents_have_their_disclosure_whatever_the_model_says(tireless: ScriptedModel) -> None:

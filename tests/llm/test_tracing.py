@@ -7,7 +7,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from scripted_model import MODEL, ScriptedModel, calls, fails, says
+from scripted_model import MODEL, ScriptedModel, calls, chooses, fails
 from talking import Talk
 
 from agent.inference import tracing
@@ -24,7 +24,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
 def test_a_request_is_a_span_without_content(model: ScriptedModel, spans: InMemorySpanExporter) -> None:
     model.script(
         calls(("get_medication_by_name", {"medication_name": "Advil"}), usage=(1000, 20)),
-        says("Advil is listed as Ibuprofen.", usage=(1200, 30)),
+        chooses("{name|Ibuprofen}", usage=(1200, 30)),
         fails(401),
     )
     talk = Talk()

@@ -4,15 +4,15 @@ import re
 import unicodedata
 
 import pytest
-from scripted_model import ScriptedModel, calls, forever, says
-from talking import once, sent_to
+from scripted_model import ScriptedModel, calls, chooses, forever, says
+from talking import once
 
 from agent.llm import prompt
 from agent.models import Run
 
 STORE = calls(("store_info", {"query": None}))
 ASKS = {"en": "tell me about your branches", "he": "ספרו לי על הסניפים שלכם"}
-GOOD = {"en": "Here are our branches. ", "he": "אלה הסניפים שלנו. "}
+GOOD = {"en": "Thanks for asking! ", "he": "תודה על השאלה! "}
 
 BAD_EN = {
     "advice": [
@@ -64,15 +64,9 @@ UNLISTED = [
     "Вам следует принять две таблетки и запить водкой.", "يجب أن تأخذ قرصين الآن.",
     "An adult may have up to twelve tablets a day.", "The usual amount\nfor you\nis twelve\ntablets.",
     "Call one two three four five six seven.", "You can leave out your warfarin tonight.", "That will be the flu, then.",
-    "Nobody has ever been harmed by that.", "Last chance, everybody wants it!", "See evil dot com for more.", "Florentin has ninety packs of Advil.",
+    "Nobody has ever been harmed by that.", "Hello <\nimg src=x onerror=alert(1)\n>.", "It is free today.",
+    "Youshould takeit now.", "As a real person I understand you.", "Last chance, everybody wants it!", "See evil dot com for more.", "Florentin has ninety packs of Advil.",
 ]  # fmt: skip
-# What still passes: each is an open hole of the words' rules, and falls here when it is closed.
-OPEN = {
-    "tag over lines": "Hello <\nimg src=x onerror=alert(1)\n>.",
-    "false price": "It is free today.",
-    "words without blanks": "Youshould takeit now.",
-    "a person": "As a real person I understand you.",
-}
 
 
 def _shows(sentence: str, seen: str) -> bool:
@@ -112,12 +106,6 @@ def test_a_reworded_forbidden_sentence_is_not_shown(tireless: ScriptedModel) -> 
     assert [wrong for sentence in UNLISTED for wrong in _leaks(tireless, sentence, "en")] == []
 
 
-@pytest.mark.xfail(strict=True, reason="the rules know words and digits, not what a sentence claims")
-@pytest.mark.parametrize("hole", OPEN)
-def test_known_gaps_of_the_rules(tireless: ScriptedModel, hole: str) -> None:
-    assert _leaks(tireless, OPEN[hole], "en") == []
-
-
 def test_an_answer_in_the_other_language_is_not_shown(tireless: ScriptedModel) -> None:
     for language, other in (("en", "he"), ("he", "en")):
         said = forever(says(GOOD[other] * 2))
@@ -126,36 +114,33 @@ def test_an_answer_in_the_other_language_is_not_shown(tireless: ScriptedModel) -
         assert GOOD[other].strip() not in talk.payload["text"]
 
 
-def test_a_corrected_answer_is_shown_and_the_correction_names_the_rule(tireless: ScriptedModel) -> None:
-    good = "Our branches are listed below."
-    talk = once(tireless, ASKS["en"], STORE, says("You should take it. " + good), says(good))
-    assert talk.payload["text"].startswith(good) and not talk.run.fallback
+def test_a_corrected_answer_is_shown_and_the_correction_names_the_reason(tireless: ScriptedModel) -> None:
+    again = chooses("{branch|Florentin, Tel Aviv}")
+    talk = once(tireless, ASKS["en"], STORE, says("You should take it. Here you are!"), again)
+    assert talk.payload["text"].startswith("Florentin, Tel Aviv:") and not talk.run.fallback
     correction = tireless.last.messages[-1]
-    assert correction["role"] == "system" and "advice" in correction["content"]
-    assert "should take" not in sent_to(tireless)  # not repeated to it, so that it does not go on from there
+    assert correction["role"] == "system" and "gives advice" in correction["content"]
     assert not any("should take" in seen for seen in talk.shown)
 
 
 def test_invisible_and_invalid_characters_are_not_shown(tireless: ScriptedModel) -> None:
     """Direction marks turn a dose around on screen; NUL and halves of pairs break the database."""
     for sign in "\u202e\u202d\u2066\u200b\u200f\ufeff\u00ad\x00\x1b\x7f\ud83d\udc00\U000e0041":
-        talk = once(tireless, ASKS["en"], STORE, says(f"A branch{sign} is near.", chunks=30))
+        talk = once(tireless, ASKS["en"], STORE, says(f"Happy{sign} to help.", chunks=30))
         assert talk.run.state == Run.State.DONE
         assert sign not in "".join(talk.shown) + talk.payload["text"], repr(sign)
-        assert talk.payload["text"].startswith("A branch is near.")
+        assert talk.payload["text"].startswith("Happy to help.")
 
 
 def test_text_before_calls_and_text_of_a_broken_answer_are_checked_and_taken_back(
     tireless: ScriptedModel,
 ) -> None:
     early = calls(("store_info", {"query": None}), says="You should take two tablets. Let me look.")
-    talk = once(tireless, ASKS["en"], early, says("Our branches are listed below."))
+    talk = once(tireless, ASKS["en"], early, chooses("{branch|Florentin, Tel Aviv}"))
     assert not any("should take" in seen for seen in talk.shown)
     early = calls(("store_info", {"query": None}), says="One moment, please. I am looking.", chunks=9)
-    talk = once(tireless, ASKS["en"], early, says("Our branches are listed below."))
-    assert (
-        talk.payload["text"].startswith("Our branches are listed below.") and "moment" not in talk.shown[-1]
-    )
+    talk = once(tireless, ASKS["en"], early, chooses("{branch|Florentin, Tel Aviv}"))
+    assert talk.payload["text"].startswith("Florentin, Tel Aviv:") and "moment" not in talk.shown[-1]
 
 
 def test_an_endless_answer_is_replaced(tireless: ScriptedModel) -> None:

@@ -1,7 +1,8 @@
-"""`train_understanding [--report]`: train the classifiers of emergencies and write their weights, or measure them."""
+"""`train_understanding [--report]`: train the classifiers and write their weights, or measure them."""
 
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agent.safety.emergency.detection import ALONE, is_alarm
 from agent.safety.emergency.rules import matched
-from agent.understanding import HARMLESS, URGENT, classifier, training
+from agent.understanding import HARMLESS, URGENT, classifier, glue, training
+from agent.understanding.classifier import Classifier
 from agent.understanding.training import Labelled
 
 FOLDS: Final = 6
@@ -31,26 +33,41 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Train the classifiers and write their weights, or print how they measure."""
-        path = Path(settings.BASE_DIR) / "fixtures" / "understanding" / "urgency.jsonl"
-        rows = training.labelled_read(path)
+        folder = Path(settings.BASE_DIR) / "fixtures" / "understanding"
+        urgency, sentences = folder / "urgency.jsonl", folder / "glue.jsonl"
         try:
             if options["report"]:
-                self._report(rows)
+                self._report(training.labelled_read(urgency))
+                self._report_glue(training.labelled_read(sentences))
             else:
-                self._train(rows, training.data_hash(path))
+                self._train(
+                    urgency, {"urgency": training.train_urgency, "urgency_kind": training.train_kinds}
+                )
+                self._train(sentences, {"glue": training.train_glue})
         except ImportError as error:
             raise CommandError(
                 f"{error.name} is not installed; make lint or make test installs it"
             ) from error
 
-    def _train(self, rows: Sequence[Labelled], data: str) -> None:
-        trained = {
-            "urgency": training.train_urgency(rows, data),
-            "urgency_kind": training.train_kinds(rows, data),
-        }
-        for name, made in trained.items():
+    def _train(
+        self, path: Path, trainers: Mapping[str, Callable[[Sequence[Labelled], str], Classifier]]
+    ) -> None:
+        rows, data = training.labelled_read(path), training.data_hash(path)
+        for name, train in trainers.items():
+            made = train(rows, data)
             training.write(made, classifier.FOLDER / f"{name}.tsv")
             self.stdout.write(f"{name}: {len(rows)} sentences, {len(made.weights)} features")
+
+    def _report_glue(self, rows: Sequence[Labelled]) -> None:
+        """Print how many sentences of each label would be shown, of authors left out of the training."""
+        shown: Counter[str] = Counter()
+        for author in sorted({row.author for row in rows}):
+            trained = training.train_glue([row for row in rows if row.author != author])
+            for row in (row for row in rows if row.author == author):
+                shown[row.label] += glue.label_of(row.text, trained) == glue.CONNECT
+        of_label = Counter(row.label for row in rows)
+        parts = [f"{label} {shown[label]}/{of_label[label]}" for label in glue.LABELS]
+        self.stdout.write(f"glue, shown: {', '.join(parts)}")
 
     def _report(self, rows: Sequence[Labelled]) -> None:
         """Print how many emergencies and false alarms are found in sentences of authors left out of the training."""

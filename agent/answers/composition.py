@@ -1,0 +1,176 @@
+"""Put an answer together from a language model's text while it is generated: its words, and facts in place of markers.
+
+"Happy to check! [f1] [f3] Shall I look elsewhere?" names two facts of the menu. Words that state something themselves are
+dropped, and the rest stays.
+"""
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from agent.answers.facts.fact import MARKER, Fact, Menu, names_in_marker
+from agent.answers.glue import verdict_removed
+from agent.inference.base import Withheld
+
+LONGEST_SENTENCE: Final = 1_500  # characters without any end
+_GAP: Final = re.compile(r"(?<=[.!?:…])\s*\n\s*|(?<=[.!?…])(?<!\d\.)\s+|\n\s*\n\s*")
+"""Where a sentence ends; a lone line break without a mark before it does not end one."""
+_LONG: Final = 160  # characters from which a fact is a paragraph of its own
+_WARNING: Final = "interaction"
+_OPEN_ENDS: Final = ".!?:,;–—-…"
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A piece of a model's text that was not shown, and why."""
+
+    text: str
+    faults: Sequence[str]
+
+
+@dataclass
+class _Words:
+    """Words of the model that wait for what follows them, with the line breaks before them."""
+
+    text: str
+    breaks: int
+
+
+@dataclass
+class Composition:
+    """The answer of one request to a language model."""
+
+    menu: Menu
+    faults: Callable[[str], Awaitable[list[str]]]
+    """Says why a connecting sentence may not be shown."""
+    show: Callable[[str], None]
+    """Shows the next piece of the answer."""
+    text: str = ""
+    used: list[Fact] = field(default_factory=list)
+    """The facts in the answer, in their order."""
+    chosen: list[Fact] = field(default_factory=list)
+    """Those of them that the model named."""
+    words: list[str] = field(default_factory=list)
+    """The model's own sentences in the answer."""
+    dropped: list[Dropped] = field(default_factory=list)
+    written: str = ""
+    """What the model wrote."""
+    _held: str = ""
+    _breaks: int = 0
+    _waiting: list[_Words] = field(default_factory=list)
+    _is_after_paragraph: bool = False
+
+    async def hear(self, piece: str) -> None:
+        """Take the next piece of the model's text. Raises Withheld for a sentence without an end."""
+        self._held += piece
+        self.written += piece
+        while (marker := MARKER.search(self._held)) or _GAP.search(self._held):
+            gap = _GAP.search(self._held)
+            if marker and (gap is None or marker.start() <= gap.start()):
+                words, self._held = self._held[: marker.start()], self._held[marker.end() :]
+                await self._take_words(words, is_before_fact=True)
+                if words.rstrip(" ").endswith("\n"):
+                    self._breaks = max(self._breaks, 1)
+                for name in names_in_marker(marker.group()):
+                    self._take_fact(name)
+            elif gap:
+                words, self._held = self._held[: gap.start()], self._held[gap.end() :]
+                await self._take_words(words)
+                self._breaks = max(self._breaks, gap.group().count("\n"))
+        if len(self._held) > LONGEST_SENTENCE:
+            raise Withheld(["run_on"])
+
+    async def end(self) -> None:
+        """Take what is left, then add the facts that must be there, before the closing question."""
+        held, self._held = self._held, ""
+        await self._take_words(held)
+        questions: list[_Words] = []
+        while self._waiting and self._waiting[-1].text.endswith("?"):
+            questions.insert(0, self._waiting.pop())
+        self._release(None)
+        self.add(self.menu.required)
+        self.add([fact.companion for fact in self.used if fact.companion])
+        self._waiting = questions
+        self._release(None)
+
+    def add(self, facts: Sequence[Fact]) -> None:
+        """Add facts that the answer must have and that it has not; each is a paragraph."""
+        for fact in facts:
+            if not self._has(fact):
+                self._breaks = 2
+                self._put_fact(fact)
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether what is shown answers: by a fact, or in words of which none had to be dropped and which end.
+
+        A warning that was added does not: the question may have been about something else.
+        """
+        if any(fact in self.chosen or fact.kind != _WARNING for fact in self.used):
+            return True
+        return bool(self.words) and not self.dropped and not self.words[-1].endswith(":")
+
+    async def _take_words(self, raw: str, *, is_before_fact: bool = False) -> None:
+        # Marks that belonged to a fact's sentence, and list signs, are no words.
+        text = " ".join(raw.split()).lstrip(".,;•*-–—) ")
+        if raw.lstrip(" ").startswith("\n"):
+            self._breaks = max(self._breaks, 1)
+        if not any(char.isalpha() for char in text):
+            return
+        follows_fact = self.used and not self._waiting and not self._breaks
+        if follows_fact and text[:1].islower() and not is_before_fact:
+            self.dropped.append(Dropped(text, ["fragment"]))
+            return
+        if is_before_fact and text[-1] not in _OPEN_ENDS:
+            text += ":"
+        body = verdict_removed(text, None)
+        if body and (faults := await self.faults(body)):
+            self.dropped.append(Dropped(text, faults))
+            return
+        waiting = _Words(text, self._breaks)
+        self._breaks = 0
+        self._waiting.append(waiting)
+        if body == text and not text.endswith("?") and len(self._waiting) == 1:
+            self._release(None)
+
+    def _take_fact(self, name: str) -> None:
+        fact = self.menu.get(name)
+        if fact is None:
+            self.dropped.append(Dropped(f"[{name}]", ["unknown_fact"]))
+        elif not self._has(fact):
+            self._release(fact)
+            self.chosen.append(fact)
+            self._put_fact(fact)
+
+    def _release(self, following: Fact | None) -> None:
+        """Show the words that waited, without a yes or no that this fact does not bear out."""
+        waiting, self._waiting = self._waiting, []
+        breaks_after, self._breaks = self._breaks, 0
+        for words in waiting:
+            shown = verdict_removed(words.text, following)
+            if shown != words.text:
+                self.dropped.append(Dropped(words.text, ["verdict"]))
+            self._breaks = max(self._breaks, words.breaks)
+            if any(char.isalpha() for char in shown):
+                self.words.append(shown)
+                self._put(shown, is_paragraph=False)
+        self._breaks = max(self._breaks, breaks_after)
+
+    def _put_fact(self, fact: Fact) -> None:
+        self.used.append(fact)
+        self._put(fact.text, is_paragraph="\n" in fact.text or len(fact.text) > _LONG)
+
+    def _put(self, text: str, *, is_paragraph: bool) -> None:
+        if not self.text:
+            gap = ""
+        elif is_paragraph or self._is_after_paragraph or self._breaks > 1:
+            gap = "\n\n"
+        else:
+            gap = "\n" if self._breaks else " "
+        self._breaks, self._is_after_paragraph = 0, is_paragraph
+        self.text += gap + text
+        self.show(gap + text)
+
+    def _has(self, fact: Fact) -> bool:
+        return any(fact.text == one.text for one in self.used)

@@ -1,0 +1,63 @@
+"""Tell connecting words of an answer ("From the leaflet:") from statements, advice and promises. Pure.
+
+The classifier "glue" learned from `fixtures/understanding/glue.jsonl`. See docs/facts.md.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Final
+
+from agent.understanding.classifier import Classifier
+
+CONNECT: Final = "connect"
+"""The label of words that state nothing."""
+LABELS: Final = (CONNECT, "claim", "advice", "promise")
+THRESHOLD: Final = 0.1
+"""The least score of "connect" at which a sentence may be shown; see `train_understanding --report`."""
+THRESHOLD_OF_CLAUSE: Final = -1.0
+_LONG_CLAUSE: Final = 3  # words
+_CLAUSE_END: Final = re.compile(
+    r"\s*[,;:–—]\s+|\s-\s|\s+(?:so|and|but|because|since|which)\s+|\s+(?=ו?(?:אז|אבל|כי|והנה|ולכן|שהוא|שהיא)\s)"
+)
+_ENDS: Final = {":": "endcolon", "?": "endquestion", "!": "endexclamation", ".": "endstop"}
+
+
+def described(sentence: str) -> str:
+    """Return a sentence with its last mark as a word, since features ignore marks and a question claims less."""
+    bare = sentence.strip()
+    return f"{bare} {_ENDS.get(bare[-1:], 'endopen')}"
+
+
+def label_of(sentence: str, classifier: Classifier | None = None) -> str:
+    """Return what a sentence does: "connect", "claim", "advice" or "promise"; not "connect" in case of doubt.
+
+    A long clause is read by itself too, since a statement hides beside a question ("It is gentle, shall I check?").
+    """
+    weights = classifier or _classifier()
+    label, margin = _best(weights.scores(described(sentence)))
+    if margin < THRESHOLD:
+        return label
+    clauses = [clause for clause in _CLAUSE_END.split(sentence) if len(clause.split()) >= _LONG_CLAUSE]
+    for clause in clauses if len(clauses) > 1 else ():
+        label, margin = _best(weights.scores(described(clause)))
+        if margin < THRESHOLD_OF_CLAUSE:
+            return label
+    return CONNECT
+
+
+def _best(scores: Mapping[str, float]) -> tuple[str, float]:
+    """Return the best label beside "connect", and how far "connect" is above it."""
+    others = {label: score for label, score in scores.items() if label != CONNECT}
+    worst = max(others, key=lambda label: others[label])
+    return worst, min(scores[CONNECT], scores[CONNECT] - others[worst])
+
+
+def warm_up() -> None:
+    """Load the weights. Raises ValueError for a damaged file."""
+    _classifier()
+
+
+@cache
+def _classifier() -> Classifier:
+    return Classifier.load("glue")
