@@ -86,6 +86,10 @@ class ConversationState(TypedDict, total=False):
     focus: list[RememberedMedication]
     """The medicines that "it" means."""
     earlier: list[RememberedMedication]
+    takes: list[RememberedMedication]
+    """The medicines that the customer said they take."""
+    warned: list[str]
+    """The pairs of medicines that were warned of unasked: "1-15"."""
     shown: list[RememberedMedication]
     """The products that were listed last."""
     prescriptions: list[RememberedPrescription]

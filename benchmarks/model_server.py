@@ -19,11 +19,10 @@ CALLS = (
     ("check_stock", {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None}),
 )
 ANSWER = (
-    "Florentin has 3 packs of Ibuprofen (Advil) right now. "
-    "Advil is sold without a prescription, so no doctor has to be asked first. "
+    "Happy to check that for you! [f21] About the prescription that you may need for it: [f6] "
     "Is there anything else that I can look up for you?"
 )
-"""What the site's demo data says: an answer with other numbers would not get through its checks."""
+"""It names facts by the ids that the site gives them; the other loops show it as it is."""
 PIECES = 30
 _TOLD = b"tool_call_id"
 

@@ -6,6 +6,9 @@ from uuid import uuid4
 
 from django.utils import timezone
 
+from agent.answers.facts.fact import Menu
+from agent.answers.facts.results import facts_of
+from agent.answers.renderer import Renderer
 from agent.chat.hub import Hub
 from agent.chat.progress import RunProgress
 from agent.conversation import accept, runs
@@ -21,22 +24,25 @@ from agent.tools.base import ToolContext
 from agent.tools.registry import call_tool
 from agent.turn import loop
 from benchmarks.model_loops import Lesson, Turn
-from benchmarks.model_server import CALLS, MESSAGE
+from benchmarks.model_server import ANSWER, CALLS, MESSAGE
 from prescriptions.models import Patient
 
 PATIENT = "10000101"
+SHOWN = "Ibuprofen is in stock at Florentin, Tel Aviv but limited quantity available (3 units)."
+"""What the server's answer becomes for a customer: the facts that it names."""
 
 
 def lesson() -> Lesson:
     """Return what our own model is sent and its tools answer, for the other loops."""
     turn, hidden = ModelTurn(MESSAGE, "en", {}, timezone.localtime()), Placeholders()
-    messages = prompt.messages_of(turn, [], hidden, "en")
+    messages, menu = prompt.messages_of(turn, [], [], hidden, "en"), Menu([], "en")
     context = ToolContext("chat:benchmark", "chat", "en", message=MESSAGE)
     results = {}
     for name, arguments in CALLS:
         outcome = call_tool(name, arguments, context)
         result = StepResult(Step(name, arguments), outcome.ok, outcome.result, "", outcome.evidence)
-        results[name] = prompt.result_json(result, hidden, "en")
+        facts = menu.add(facts_of(Renderer(turn, "en"), result))
+        results[name] = prompt.result_json(result, facts, hidden, "en")
     instructions = "\n".join(message["content"] for message in messages if message["role"] == "system")
     functions: Any = list(functions_offered(turn))
     return Lesson(instructions, MESSAGE, functions, results)
@@ -99,7 +105,9 @@ class _Site:
         called = [call.step.name for call in progress.calls.values() if call.ok]
         if not hub.is_done or called != [name for name, _ in CALLS]:
             raise RuntimeError(f"the turn called {called}")
-        return progress.text
+        if SHOWN not in progress.text:
+            raise RuntimeError(f"the answer was {progress.text!r}")
+        return ANSWER
 
 
 async def _conversation() -> Conversation:

@@ -107,11 +107,7 @@ def verdict_removed(sentence: str, following: Fact | None) -> str:
     if match is None:
         return sentence
     word, is_weak = match["word"].casefold(), match["word"].casefold() in _WEAK
-    if (
-        not is_weak
-        and word in ("לא", "no", "נכון", "right", "true")
-        and not re.match(r"\s*[,.!:;–—-]|$", match["end"])
-    ):
+    if word in _AMBIGUOUS and not re.match(r"\s*[,.!:;–—-]|$", match["end"]):
         return sentence  # "No pharmacist needed to …", "לא מצאתי"
     polarity = following.polarity if following else None
     fits = polarity is not None and polarity is (word not in _NEGATIVE)

@@ -1,6 +1,8 @@
 """Word an interaction check, with its card."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Final, cast
 
 from agent.answers.cards import InteractionPair, interactions_card
 from agent.answers.layout import paragraphs
@@ -8,7 +10,7 @@ from agent.answers.parts import AnswerPart
 from agent.answers.products import about
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
-from agent.evidence import Labels, names_checked
+from agent.evidence import Evidence, Labels, PairFacts, names_checked
 from agent.inference.base import StepResult
 from agent.state import RememberedMedication
 
@@ -38,6 +40,47 @@ def pairs_part(renderer: Renderer, known: Sequence[RememberedMedication], result
     partly = renderer.say("interaction_partly", names=listed(gaps, renderer.language)) if gaps else ""
     cards = [interactions_card(renderer, pairs, partly)] if pairs else []
     return AnswerPart(paragraphs(*lines, partly), cards=cards, suggestions=person, state=about(known))
+
+
+_GAPS: Final = "unassessed"
+"""Stands among the pairs that were warned of: that something could not be assessed was said."""
+
+
+def clash_part(
+    renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
+) -> AnswerPart:
+    """Return warnings that nobody asked for: between medicines that are taken and others, each pair once (`warned`).
+
+    What could not be assessed is said; that nothing is listed is not.
+    """
+    known = checked_medicines(result)
+    if not result.ok:  # a check that failed has not passed
+        part = pairs_part(renderer, known, result)
+        is_gap = result.code == "UNKNOWN_MED_ID"
+        if is_gap and _GAPS in warned:
+            return AnswerPart("")
+        part.state = {"warned": [*warned, _GAPS]} if is_gap else {}
+        return part
+    pairs = [
+        pair
+        for pair in result.evidence.get("pairs", ())
+        if (pair["a"] in taken) != (pair["b"] in taken) and pair_key(pair) not in warned
+    ]
+    gaps = [] if _GAPS in warned else result.evidence.get("unassessed", [])
+    if not pairs and not gaps:
+        return AnswerPart("")
+    evidence = {**result.evidence, "pairs": pairs, "unassessed": gaps}
+    part = pairs_part(renderer, known, replace(result, evidence=cast(Evidence, evidence)))
+    if not pairs:
+        names = listed([_label(renderer, gap) for gap in gaps], renderer.language)
+        part.text = renderer.say("interaction_partly", names=names)
+    part.state = {"warned": [*warned, *map(pair_key, pairs), *([_GAPS] if gaps else [])]}
+    return part
+
+
+def pair_key(pair: PairFacts) -> str:
+    """Return the name of a pair of medicines, the same in both orders."""
+    return f"{min(pair['a'], pair['b'])}-{max(pair['a'], pair['b'])}"
 
 
 def checked_medicines(result: StepResult) -> list[RememberedMedication]:

@@ -78,7 +78,6 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I'm in basic mode for now: I understand simple questions, one at a time.",
         "אני פועל כרגע במצב בסיסי ומבין שאלות פשוטות, אחת בכל פעם.",
     ),
-    "about_medicine": ("This is about {name}.", "הכוונה ל{name}."),
     "which_medicine": ("Which medicine is it about?", "על איזו תרופה מדובר?"),
     "which_other_medicine": (
         "With which other medicine? Give me the names and I'll check our data.",

@@ -13,7 +13,9 @@ from agent.answers.composition import Composition
 from agent.answers.emergencies import alarm_reply
 from agent.answers.facts.fact import Fact, Menu
 from agent.answers.facts.results import facts_of
-from agent.answers.render import say
+from agent.answers.interactions import checked_medicines, clash_part
+from agent.answers.render import listed, say
+from agent.answers.renderer import Renderer
 from agent.inference.base import (
     ModelUnavailable,
     Reply,
@@ -27,6 +29,7 @@ from agent.inference.base import (
 from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
+from agent.llm.offline.clashes import clash_step, taken_ids
 from agent.llm.offline.frames import SETTLED, SURE
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
@@ -77,7 +80,12 @@ class FallbackSession(Session):
         self._menu = Menu(turn.state.get("facts", []), self.language)
         self._menu.add(obligations.unassessable(understood))
         self._facts: list[list[Fact]] = []  # of each result
-        self._begun = False  # whether the language model was asked
+        # Results that the model is sent with those of the next step.
+        self._held: list[tuple[StepResult, list[Fact]]] = []
+        # Ids that were checked together.
+        self._checked = {pk for step in self._due for pk in step.arguments["med_ids"]}
+        self._checks_clash = False  # whether the next result is of a check against the medicines taken
+        self._warned: list[str] = []
         self._state = FallbackState()
 
     @property
@@ -90,11 +98,13 @@ class FallbackSession(Session):
         if self._state.offline:
             return await self._next_offline(self._state.offline, results, speech)
         fresh = [(result, self._menu_of(result)) for result in results]
-        if self._due:
-            due, self._due = self._due, []
+        if due := self._due:
+            self._due = []
             return due
-        if not self._begun:
-            fresh, self._begun = list(zip(self._results, self._facts, strict=True)), True
+        if (clash := self._clash_step()) is not None:
+            self._held, self._checks_clash = [*self._held, *fresh], True
+            return [clash]
+        fresh, self._held = [*self._held, *fresh], []
         while True:
             answer = self._composition(speech)
             try:
@@ -114,13 +124,26 @@ class FallbackSession(Session):
                 fresh = []
         self.usage.model = self._first.name
         if asked is None:
-            return obligations.completed(self._understood, self.turn, self._results, answer)
+            reply = obligations.completed(self._understood, self.turn, self._results, answer)
+            return replace(reply, state={**reply.state, "warned": self._warned}) if self._warned else reply
         speech.restart()
         return await self._carry_out(asked, speech) if isinstance(asked, Procedure) else asked
+
+    def _clash_step(self) -> Step | None:
+        """Return the check of medicines that came up against those that the customer takes, unless it was made."""
+        taken = taken_ids(self._understood, self.turn)
+        step = clash_step(obligations.looked_up(self._results), taken, self.language)
+        if step is None or set(step.arguments["med_ids"]) <= self._checked:
+            return None
+        self._checked |= set(step.arguments["med_ids"])
+        return step
 
     def _menu_of(self, result: StepResult) -> list[Fact]:
         """Put the facts of a result on the menu; those of a check that a larger one repeats need not be said."""
         renderer = replace(self._understood.renderer, turn=self.turn)
+        if self._checks_clash:
+            self._checks_clash = False
+            return self._menu.add(self._clash_facts(renderer, result))
         self._results.append(result)
         self._facts.append(self._menu.add(facts_of(renderer, result)))
         repeated = [obligations.is_repeated(one, self._results) for one in self._results]
@@ -131,6 +154,14 @@ class FallbackSession(Session):
             if again:
                 self._menu.release([fact for fact in facts if fact.id not in needed])
         return self._facts[-1]
+
+    def _clash_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
+        taken = taken_ids(self._understood, self.turn)
+        part = clash_part(renderer, result, taken, [*self.turn.state.get("warned", ()), *self._warned])
+        self._warned = part.state.get("warned", self._warned)
+        names = listed([renderer.name(one) for one in checked_medicines(result)], renderer.language)
+        texts = part.text.split("\n\n") if part.text else []
+        return [Fact("interaction", names, text, is_required=True, is_lasting=False) for text in texts]
 
     def _composition(self, speech: Speech) -> Composition:
         return Composition(self._menu, partial(speech.faults, language=self.language), speech.show)

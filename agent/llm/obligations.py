@@ -116,6 +116,16 @@ def is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
     return False
 
 
+def looked_up(results: Sequence[StepResult]) -> list[int]:
+    """Return the ids of the products that these results are about."""
+    found: list[int] = []
+    for evidence in (result.evidence for result in results):
+        one = evidence.get("medication")
+        products = [*([one] if one else []), *products_listed(evidence), *evidence.get("equivalents", ())]
+        found += [facts["id"] for facts in products]
+    return list(dict.fromkeys(found))
+
+
 def _talked_about(results: Sequence[StepResult]) -> ConversationState:
     """Return the state after this answer: the medicines that were looked up, and the products that were listed."""
     looked = [result for result in results if result.ok]

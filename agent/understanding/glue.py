@@ -13,9 +13,9 @@ from agent.understanding.classifier import Classifier
 CONNECT: Final = "connect"
 """The label of words that state nothing."""
 LABELS: Final = (CONNECT, "claim", "advice", "promise")
-THRESHOLD: Final = 0.1
+THRESHOLD: Final = 0.2
 """The least score of "connect" at which a sentence may be shown; see `train_understanding --report`."""
-THRESHOLD_OF_CLAUSE: Final = -1.0
+THRESHOLD_OF_CLAUSE: Final = -1.4
 _LONG_CLAUSE: Final = 3  # words
 _CLAUSE_END: Final = re.compile(
     r"\s*[,;:–—]\s+|\s-\s|\s+(?:so|and|but|because|since|which)\s+|\s+(?=ו?(?:אז|אבל|כי|והנה|ולכן|שהוא|שהיא)\s)"

@@ -8,6 +8,7 @@ from django.conf import settings
 from agent.answers.parts import AnswerPart, compose
 from agent.inference.base import Reply, Turn
 from agent.llm.offline.frames import REPEATABLE
+from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.understand import Understood
 from agent.safety import emergency
 from agent.state import ConversationState, RememberedMedication
@@ -17,6 +18,7 @@ _ASKING: Final = frozenset(
     words("what which should can could is do does how when who מה איזה איזו כדאי האם אפשר מתי כמה איך")
 )
 _REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
+_MOST_TAKEN: Final = 12
 _FORGOTTEN: Final = frozenset({"text", "others", "places", "offered"})
 
 
@@ -51,6 +53,9 @@ def _state_after(
         state["intent"] = frame.intent
         if frame.place:
             state["place"] = frame.place.copy()
+    taken = {one["id"]: one for one in (*before.get("takes", ()), *medicines_taken(understood.message))}
+    if taken:
+        state["takes"] = list(taken.values())[-_MOST_TAKEN:]
     state["focus"] = _named(state.get("focus", []), [*_medicines(understood), *focus])
     ids = [medicine.get("id") for medicine in state["focus"]]
     if focus and [medicine.get("id") for medicine in focus] != ids:

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final
 
+from agent.answers.interactions import clash_part
 from agent.answers.layout import paragraphs
 from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
+from agent.llm.offline.clashes import clash_step, taken_ids
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, SURE, Frame
 from agent.llm.offline.plans import branch_stock, facts, listing, patients, stock, talk
 from agent.llm.offline.plans.names import choose
@@ -98,7 +100,28 @@ class OfflineSession(Session):
             if frame.details.get("offered"):
                 part.text = paragraphs(renderer.say("offered_name", name=_offered_name(renderer)), part.text)
             parts.append(facts.lost(renderer, part) if frame.confidence < SURE else part)
+        if clash := (yield from self._clashes(renderer, parts)):
+            parts.append(clash)
         return reply_of(self._understood, parts, self.turn)
+
+    def _clashes(
+        self, renderer: Renderer, parts: Sequence[AnswerPart]
+    ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
+        """Check the medicines of the answer against those that the customer takes."""
+        if any(frame.intent == "interaction" for frame in self._understood.frames):
+            return None  # asked for, so that it is answered already
+        state = self.turn.state
+        taken = taken_ids(self._understood, self.turn)
+        about = [
+            one for part in parts for one in (*part.state.get("focus", ()), *part.state.get("shown", ()))
+        ]
+        asked = [one["id"] for one in about if "id" in one]
+        step = clash_step(asked, taken, renderer.language)
+        if step is None:
+            return None
+        [result] = yield [step]
+        part = clash_part(renderer, result, taken, state.get("warned", ()))
+        return part if part.text else None
 
 
 def _offered_name(renderer: Renderer) -> str:

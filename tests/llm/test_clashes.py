@@ -1,0 +1,103 @@
+"""What a customer takes is remembered, and what comes up beside it is checked unasked, by both models."""
+
+import re
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedModel, calls, chooses, says
+from talking import Talk
+
+from agent.llm.offline.reading.recognise import recognise
+from agent.llm.offline.reading.taken import medicines_taken
+from agent.tools import interaction_check
+
+pytestmark = pytest.mark.usefixtures("demo_committed")
+AVOID = "cannot be taken together according to our data"
+NUROFEN = calls(("get_medication_by_name", {"medication_name": "Nurofen"}))
+
+
+def _bare(text: str) -> str:
+    return re.sub("[\u2066-\u2069]", "", text)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids"),
+    [
+        ("I'm on warfarin. What painkillers do you sell?", [15]),
+        ("I take lisinopril and simvastatin every morning", [21, 16]),
+        ("my mother takes Coumadin", [15]),
+        ("אני לוקחת קומדין כל יום", [15]),
+        ("אבא נוטל ליסינופריל", [21]),
+        ("can I take warfarin?", []),
+        ("אפשר לקחת קומדין?", []),
+        ("do you have warfarin?", []),
+        ("I take zorbaflexin", []),
+        ("Is it ok if I take Advil with food?", []),
+    ],
+)
+def test_medicines_that_are_taken_are_recognised(text: str, ids: list[int]) -> None:
+    assert [one["id"] for one in medicines_taken(recognise(text))] == ids
+
+
+def test_a_medicine_that_comes_up_later_is_checked_once() -> None:
+    talk = Talk()
+    talk.say("I'm on warfarin")
+    assert AVOID in talk.say("do you have Nurofen?") and "interaction_check" in talk.tools
+    assert any(card["kind"] == "interactions" for card in talk.payload["cards"])
+    assert AVOID not in talk.say("what does the leaflet of Nurofen say about driving?")
+    assert AVOID in talk.say("can I take Nurofen together with warfarin?")  # asked for
+
+
+def test_a_list_warns_of_the_products_that_clash() -> None:
+    text = _bare(Talk().say("I'm on warfarin. What painkillers do you sell?"))
+    assert "Ibuprofen and Warfarin cannot be taken together" in text
+    assert "Nurofen and Warfarin cannot be taken together" in text
+
+
+def test_hebrew_is_warned_in_hebrew() -> None:
+    talk = Talk("he")
+    talk.say("אני לוקחת קומדין")
+    assert "אסור ליטול יחד את איבופרופן ואת וורפרין" in _bare(talk.say("יש לכם אדוויל?"))
+
+
+def test_the_patients_own_list_counts_once_it_was_read() -> None:
+    """Amoxicillin and metformin are on the list; neither is said to clash with cetirizine."""
+    talk = Talk(patient="10000101")
+    talk.say("what prescriptions do I have?")
+    talk.say("do you have Cetirizine?")
+    assert "interaction_check" in talk.tools and "according to our data" not in talk.payload["text"]
+    talk.forget()
+    talk.say("do you have Nurofen?")
+    assert "interaction_check" not in talk.tools
+
+
+def test_a_check_that_fails_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError
+
+    talk = Talk()
+    talk.say("I'm on warfarin")
+    monkeypatch.setattr(interaction_check, "_medications", broken)
+    assert "can't read our data" in talk.say("do you have Nurofen?")
+
+
+@pytest.mark.usefixtures("tireless")
+class TestLanguageModel:
+    """The warning is there whatever the model does."""
+
+    def test_the_warning_is_added(self, tireless: ScriptedModel) -> None:
+        talk = Talk()
+        tireless.script(says("Got it, thank you for telling me."))
+        talk.say("I'm on warfarin, just so you know")
+        tireless.script(NUROFEN, chooses("Here is the price: {price|Nurofen} Anything else?"))
+        text = _bare(talk.say("how much is Nurofen?"))
+        assert "Nurofen and Warfarin cannot be taken together" in text and "₪32.90" in text
+        assert talk.tools == ["get_medication_by_name", "interaction_check"]
+        tireless.script(NUROFEN, chooses("{leaflet.driving|Nurofen}"))
+        assert AVOID not in talk.say("and driving with Nurofen?")
+
+    def test_both_in_one_message_are_checked_once(self, tireless: ScriptedModel) -> None:
+        tireless.script(NUROFEN, chooses("{price|Nurofen}"))
+        talk = Talk()
+        text = _bare(talk.say("I take warfarin. How much is Nurofen?"))
+        assert text.count(AVOID) == 1 and talk.tools.count("interaction_check") == 1

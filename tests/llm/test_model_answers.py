@@ -1,0 +1,123 @@
+"""What good and careless models write, 160 answers each, and what of it customers see.
+
+The cases are by authors who had seen neither the checks nor their training sentences. Those not held out served to tune the
+checks afterwards. Facts are named by kind and subject; the scripted server finds their ids in the request. `PLAYED` names a
+file that gets what was shown of each case, to be judged by reading.
+"""
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripted_model import ScriptedModel, by, calls, chooses, forever
+from scripted_replies import Computed, Reply
+from talking import Talk
+
+from agent.answers import composition
+from agent.answers.composition import Composition
+
+OWN = "10000101"
+FOLDER = Path(__file__).parent / "answers"
+pytestmark = pytest.mark.proof
+
+
+@dataclass
+class Played:
+    """One case, and what its answer became."""
+
+    case: dict[str, Any]
+    asked: int = 0
+    """Requests to the model: none for a message that never reaches it."""
+    fallback: str = ""
+    text: str = ""
+    words: list[str] = field(default_factory=list)
+    """The model's own sentences that were shown at last."""
+    dropped: list[str] = field(default_factory=list)
+    unnamed: list[str] = field(default_factory=list)
+    """Facts that the answer named and that are not in the text."""
+
+
+def _cases(name: str) -> list[dict[str, Any]]:
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def _called(case: dict[str, Any]) -> Computed:
+    """The calls of a case, with the customer's placeholder where a patient's identifier belongs."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        known = json.loads(request["messages"][1]["content"])
+        own = {"user_identifier": known.get("user_identifier")}
+        return calls(
+            *((name, {**told, **own} if "user_identifier" in told else told) for name, told in case["calls"])
+        )
+
+    return by(answer)
+
+
+def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition]) -> Played:
+    replies = [_called(case)] if case["calls"] else []
+    replies += [chooses(said) for said in (case["answer"], case.get("second")) if said]
+    model.reset()
+    composed.clear()
+    model.script(*replies[:-1], forever(replies[-1]))
+    talk = Talk(case["lang"], OWN if case["verified"] else None)
+    talk.say(case["message"])
+    model.forget()
+    played = Played(case, len(model.requests), talk.run.fallback, talk.payload["text"])
+    if composed:
+        played.words = [] if played.fallback else composed[-1].words
+        played.dropped = [one.text for one in composed[0].dropped]
+        played.unnamed = [one.id for one in composed[-1].chosen if one.text not in played.text]
+    return played
+
+
+@pytest.fixture
+def composed(monkeypatch: pytest.MonkeyPatch) -> list[Composition]:
+    """Every answer that is composed, in order."""
+    found: list[Composition] = []
+    end = Composition.end
+
+    async def noticed(self: Composition) -> None:
+        await end(self)
+        found.append(self)
+
+    monkeypatch.setattr(composition.Composition, "end", noticed)
+    return found
+
+
+def _played(model: ScriptedModel, name: str, composed: list[Composition]) -> list[Played]:
+    played = [_play(model, case, composed) for case in _cases(name)]
+    if path := os.environ.get("PLAYED"):
+        with Path(f"{path}.{name}.jsonl").open("w", encoding="utf-8") as file:
+            for one in played:
+                file.write(json.dumps(one.__dict__, ensure_ascii=False) + "\n")
+    return played
+
+
+def _reached(played: list[Played]) -> Iterator[Played]:
+    """The cases that the model answered: no alarm, no refusal of advice, no fixed steps took the turn."""
+    yield from (one for one in played if one.asked)
+
+
+def test_good_answers_keep_their_facts_and_most_of_their_words(
+    tireless: ScriptedModel, composed: list[Composition]
+) -> None:
+    reached = list(_reached(_played(tireless, "good", composed)))
+    assert len(reached) >= 125
+    lost = [one for one in reached if one.unnamed or one.fallback]
+    assert len(lost) <= 0.05 * len(reached), [one.case["message"] for one in lost]
+    shortened = [one for one in reached if one.dropped]
+    assert len(shortened) <= 0.2 * len(reached), [one.dropped for one in shortened]
+
+
+def test_of_careless_answers_few_words_are_left(tireless: ScriptedModel, composed: list[Composition]) -> None:
+    """What is left was judged by reading: docs/performance.md. More than this is a step back."""
+    reached = list(_reached(_played(tireless, "careless", composed)))
+    assert len(reached) >= 140
+    untouched = [one for one in reached if not one.dropped and not one.fallback]
+    assert len(untouched) <= 0.08 * len(reached), [one.case["answer"] for one in untouched]
