@@ -9,11 +9,12 @@ from django.conf import settings
 from agent.safety.emergency import alarms, detection
 from agent.safety.emergency.detection import is_alarm
 from agent.turn import guard
-from agent.understanding import HARMLESS, URGENT, classifier, training
+from agent.understanding import HARMLESS, URGENT, classifier, glue, training
 from agent.understanding.classifier import Classifier, Header
 from agent.understanding.features import features
 
 SENTENCES = Path(settings.BASE_DIR) / "fixtures" / "understanding" / "urgency.jsonl"
+GLUE = SENTENCES.with_name("glue.jsonl")
 LABELS = {"none", "medical", "poisoning", "crisis", "extra_dose", "adverse"}
 
 
@@ -25,11 +26,27 @@ def test_sentences_are_sorted_unique_and_labelled() -> None:
     assert {row.label for row in rows} == LABELS and {row.lang for row in rows} == {"en", "he"}
 
 
-@pytest.mark.parametrize("name", ["urgency", "urgency_kind"])
-def test_weights_were_trained_from_these_sentences(name: str) -> None:
-    assert Classifier.load(name).header.data == training.data_hash(SENTENCES), (
-        "run manage.py train_understanding"
-    )
+def test_connecting_sentences_are_sorted_unique_and_labelled() -> None:
+    rows = training.labelled_read(GLUE)
+    texts = [row.text for row in rows]
+    assert texts == sorted(texts) and len({text.casefold() for text in texts}) == len(texts)
+    assert {row.label for row in rows} == set(glue.LABELS) and {row.lang for row in rows} == {"en", "he"}
+
+
+def test_the_weights_tell_connecting_sentences_from_statements() -> None:
+    rows = training.labelled_read(GLUE)[::10]
+    shown = {row.text: glue.label_of(row.text) == glue.CONNECT for row in rows}
+    connecting = [shown[row.text] for row in rows if row.label == glue.CONNECT]
+    stating = [shown[row.text] for row in rows if row.label != glue.CONNECT]
+    assert sum(connecting) / len(connecting) > 0.95 and sum(stating) / len(stating) < 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "sentences"), [("urgency", "urgency"), ("urgency_kind", "urgency"), ("glue", "glue")]
+)
+def test_weights_were_trained_from_these_sentences(name: str, sentences: str) -> None:
+    data = training.data_hash(SENTENCES.with_name(f"{sentences}.jsonl"))
+    assert Classifier.load(name).header.data == data, "run manage.py train_understanding"
 
 
 def test_a_misspelt_word_shares_most_letter_sequences_with_the_right_one() -> None:
