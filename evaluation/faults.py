@@ -20,6 +20,7 @@ class UnreachableModel:
     """A model that never answers."""
 
     name = "unreachable"
+    says_refusals = False
 
     async def open(self, turn: Turn) -> Session:
         """Raise at once."""

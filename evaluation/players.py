@@ -43,6 +43,7 @@ class Player:
 
     name: str
     session: type[Session]
+    says_refusals: bool = False
 
     async def open(self, turn: Turn) -> Session:
         """Begin a turn."""

@@ -40,6 +40,11 @@ def categories_load(path: Path, *, update: bool) -> list[int]:
     return ids
 
 
+def category_names() -> list[str]:
+    """Return the English names of all categories, sorted."""
+    return sorted(Category.objects.values_list("name_en", flat=True))
+
+
 def categories_called(keys: list[str]) -> set[str]:
     """Return those of the compact names that are a category's, also in singular or plural ("painkiller(s)")."""
     forms = {form: key for key in keys for form in (key, f"{key}s", key.removesuffix("s"))}

@@ -169,6 +169,8 @@ class Model(Protocol):
     """Something that can answer turns."""
 
     name: str
+    says_refusals: bool
+    """Whether it says the refusal of a turn that is `refused`; of other models the offline one answers such turns."""
 
     async def open(self, turn: Turn) -> Session:
         """Begin a turn. Raises ModelUnavailable."""

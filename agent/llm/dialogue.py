@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.conf import settings
 
 from agent.answers.composition import Composition
-from agent.answers.facts.fact import Fact
+from agent.answers.facts.fact import Fact, Menu
 from agent.conversation import spending
 from agent.inference.base import (
     ModelUnavailable,
@@ -22,9 +22,11 @@ from agent.inference.base import (
 from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
 from agent.llm.functions import Procedure, functions_offered, procedure_of, steps_of, with_identifiers
+from agent.llm.offline.understand import Understood
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
-from pharmacy_site.lib.text import Language, is_invisible
+from inventory.categories import category_names
+from pharmacy_site.lib.text import is_invisible
 
 _BEGUN: Final = re.compile(r"\\?\[(?:\\?\[)?[^\[\]\n]{0,24}\\?\]?$")
 """The beginning of a placeholder ("[[EMAIL_1]") or of a fact's marker ("[f1") at the end of a text."""
@@ -38,20 +40,21 @@ class LanguageModel:
         self._completions, self._seconds = completions, seconds
         self.name = completions.model
 
-    def open(self, turn: Turn, language: Language, usage: Usage) -> "LanguageSession":
-        """Begin a turn that is to be answered in this language; what it uses is added to `usage`."""
-        return LanguageSession(self._completions, self._seconds, turn, language, usage)
+    def open(self, turn: Turn, understood: Understood, usage: Usage) -> "LanguageSession":
+        """Begin a turn, with our own reading of its message as a hint; what it uses is added to `usage`."""
+        return LanguageSession(self._completions, self._seconds, turn, understood, usage)
 
 
 class LanguageSession:
     """One turn's dialogue with a language model. The budget is checked by the first `next`."""
 
     def __init__(
-        self, completions: ChatCompletions, seconds: float, turn: Turn, language: Language, usage: Usage
+        self, completions: ChatCompletions, seconds: float, turn: Turn, understood: Understood, usage: Usage
     ) -> None:
         self.name = completions.model
         self._completions, self._seconds = completions, seconds
-        self._turn, self._language, self._usage = turn, language, usage
+        self._turn, self._language, self._usage = turn, understood.renderer.language, usage
+        self._reading = prompt.reading_of(understood.frames)
         self._hidden = Placeholders(turn.personal)
         self._messages: list[prompt.Message] = []
         self._open_calls: Sequence[Call] = ()  # of which the model has not been sent the results
@@ -66,7 +69,7 @@ class LanguageSession:
         `results` are those that the model has not been sent, each with its facts. Raises ModelUnavailable and Withheld.
         """
         if not self._messages:
-            await self._begin(answer.menu.remembered)
+            await self._begin(answer.menu)
         self._send(results)
         text = _Text(self._hidden, answer.hear)
         left = settings.CHAT_STEPS - self._sent_results
@@ -81,6 +84,8 @@ class LanguageSession:
         if completion.calls:
             if procedure := procedure_of(completion.calls):
                 return procedure
+            if self._turn.refused:
+                raise ModelUnavailable("unknown_tool")  # advice is refused without looking anything up
             if not left:
                 raise ModelUnavailable("too_many_calls")
             steps = steps_of(completion.calls[:left])
@@ -101,7 +106,7 @@ class LanguageSession:
         correction = prompt.correction(answer.dropped, self._hidden, self._language)
         self._messages.append({"role": "system", "content": correction})
 
-    async def _begin(self, remembered: Sequence[Fact]) -> None:
+    async def _begin(self, menu: Menu) -> None:
         """Write the first messages, if the budget allows it. Raises ModelUnavailable."""
         if spending.day.is_old:
             await run_db(spending.day.read)()
@@ -112,7 +117,8 @@ class LanguageSession:
             payload.get("personal") for payload in earlier
         )
         self._deadline = asyncio.get_running_loop().time() + self._seconds
-        self._messages = prompt.messages_of(self._turn, earlier, remembered, self._hidden, self._language)
+        hints = prompt.Hints(self._reading, await run_db(category_names)())
+        self._messages = prompt.messages_of(self._turn, earlier, menu, hints, self._hidden, self._language)
 
     def _send(self, results: Sequence[tuple[StepResult, Sequence[Fact]]]) -> None:
         """Add these results to the messages: each to its call, or as looked up by us."""

@@ -30,10 +30,10 @@ from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
 from agent.llm.offline.clashes import clash_step, taken_ids
-from agent.llm.offline.frames import SETTLED, SURE
+from agent.llm.offline.frames import OF_IDENTITY
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
-from agent.state import ConversationState
+from agent.state import ConversationState, RememberedMedication
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language
 
@@ -41,19 +41,23 @@ log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
 _OWN_QUESTIONS: Final = frozenset({"identifier", "offer_person", "which_refill", "which_prescription"})
 """Kinds of our own questions whose answers only fixed steps take up."""
+_OF_PATIENT: Final = frozenset({"refill", "renew"})
+"""What fixed steps go on with once the customer is identified."""
 
 
 class FirstAvailable:
     """A language model with the offline model behind it, as one model."""
+
+    says_refusals = True
 
     def __init__(self, first: LanguageModel) -> None:
         self._first = first
         self.name = OfflineModel.name
 
     async def open(self, turn: Turn) -> Session:
-        """Read the message; what it settles is the offline model's, the rest the language model's."""
+        """Read the message; what only fixed steps can take up is the offline model's, the rest the language model's."""
         understood = await run_db(understand)(turn)
-        if settled(understood, turn):
+        if needs_fixed_steps(understood, turn):
             return OfflineSession(turn, understood)
         return FallbackSession(turn, understood, self._first)
 
@@ -74,11 +78,11 @@ class FallbackSession(Session):
     def __init__(self, turn: Turn, understood: Understood, first: LanguageModel) -> None:
         super().__init__(turn)
         self._understood = understood
-        self._first = first.open(turn, understood.renderer.language, self.usage)
+        self._first = first.open(turn, understood, self.usage)
         self._due = obligations.due(understood)
         self._results: list[StepResult] = []
         self._menu = Menu(turn.state.get("facts", []), self.language)
-        self._menu.add(obligations.unassessable(understood))
+        self._menu.add([*obligations.refusal_facts(understood, turn), *obligations.unassessable(understood)])
         self._facts: list[list[Fact]] = []  # of each result
         # Results that the model is sent with those of the next step.
         self._held: list[tuple[StepResult, list[Fact]]] = []
@@ -86,6 +90,7 @@ class FallbackSession(Session):
         self._checked = {pk for step in self._due for pk in step.arguments["med_ids"]}
         self._checks_clash = False  # whether the next result is of a check against the medicines taken
         self._warned: list[str] = []
+        self._noted: list[RememberedMedication] = []  # taken by the customer, as the model understood them
         self._state = FallbackState()
 
     @property
@@ -97,6 +102,7 @@ class FallbackSession(Session):
         """Return the next steps, or the answer, of whichever model can give one."""
         if self._state.offline:
             return await self._next_offline(self._state.offline, results, speech)
+        self._noted += [result.result["medicine"] for result in results if "medicine" in result.result]
         fresh = [(result, self._menu_of(result)) for result in results]
         if due := self._due:
             self._due = []
@@ -124,14 +130,13 @@ class FallbackSession(Session):
                 fresh = []
         self.usage.model = self._first.name
         if asked is None:
-            reply = obligations.completed(self._understood, self.turn, self._results, answer)
-            return replace(reply, state={**reply.state, "warned": self._warned}) if self._warned else reply
+            return obligations.completed(self._understood, self._turn_with_notes(), self._results, answer)
         speech.restart()
         return await self._carry_out(asked, speech) if isinstance(asked, Procedure) else asked
 
     def _clash_step(self) -> Step | None:
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
-        taken = taken_ids(self._understood, self.turn)
+        taken = taken_ids(self._understood, self._turn_with_notes())
         step = clash_step(obligations.looked_up(self._results), taken, self.language)
         if step is None or set(step.arguments["med_ids"]) <= self._checked:
             return None
@@ -156,12 +161,21 @@ class FallbackSession(Session):
         return self._facts[-1]
 
     def _clash_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
-        taken = taken_ids(self._understood, self.turn)
-        part = clash_part(renderer, result, taken, [*self.turn.state.get("warned", ()), *self._warned])
+        turn = self._turn_with_notes()
+        part = clash_part(renderer, result, taken_ids(self._understood, turn), turn.state.get("warned", ()))
         self._warned = part.state.get("warned", self._warned)
         names = listed([renderer.name(one) for one in checked_medicines(result)], renderer.language)
         texts = part.text.split("\n\n") if part.text else []
         return [Fact("interaction", names, text, is_required=True, is_lasting=False) for text in texts]
+
+    def _turn_with_notes(self) -> Turn:
+        """Return the turn with what came up in it: medicines that the model noted, pairs that were warned of."""
+        state: ConversationState = {**self.turn.state}
+        if self._noted:
+            state["takes"] = [*state.get("takes", ()), *self._noted]
+        if self._warned:
+            state["warned"] = self._warned
+        return replace(self.turn, state=state)
 
     def _composition(self, speech: Speech) -> Composition:
         return Composition(self._menu, partial(speech.faults, language=self.language), speech.show)
@@ -203,11 +217,18 @@ class FallbackSession(Session):
         return replace(answered, state=state, text=text)
 
 
-def settled(understood: Understood, turn: Turn) -> bool:
-    """Return whether fixed steps answer without the language model: identification, refills, a yes to our own question."""
-    if turn.resumed or turn.code.get("outcome"):
+def needs_fixed_steps(understood: Understood, turn: Turn) -> bool:
+    """Return whether a message never reaches the language model.
+
+    So it is with proving who asks, an answer to a question of ours that only fixed steps take up, giving up such a question,
+    a refill that waited for the proof, and a fact that is asked for beside advice.
+    """
+    pending, intents = turn.state.get("pending"), {frame.intent for frame in understood.frames}
+    if understood.answers_question and pending and pending["kind"] in _OWN_QUESTIONS:
         return True
-    pending = (turn.state.get("pending") or {}).get("kind")
-    if understood.answers_question and pending in _OWN_QUESTIONS:
+    if intents & OF_IDENTITY or (turn.refused and understood.frames):
         return True
-    return any(frame.intent in SETTLED and frame.confidence >= SURE for frame in understood.frames)
+    if "cancelled" in intents and (pending or turn.state.get("waiting")):
+        return True
+    is_proven_now = turn.resumed or bool(turn.code.get("outcome"))
+    return is_proven_now and bool(intents & _OF_PATIENT)

@@ -67,11 +67,16 @@ _SITE: Final = _function(
     "returns, keeping a pack, complaints, a manager, insurance, digital prescriptions. The system answers. Ends your turn.",
     {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}},
 )
+_PURPOSES: Final = ("prescriptions", "refill_status", "refill")
 _IDENTIFY: Final = _function(
     "identify_customer",
-    "The customer asks for their own prescriptions or a refill and nobody is identified yet: the system asks who they "
-    "are and sends a code. Ends your turn.",
-    {"purpose": {"type": "string", "enum": ["prescriptions", "refill"]}},
+    "Prescriptions or a refill are asked for and that patient is not identified: the system asks who they are and sends a "
+    "code. Ends your turn.",
+    {
+        "purpose": {"type": "string", "enum": [*_PURPOSES]},
+        "medication_name": {"type": ["string", "null"]},
+        "for_somebody_else": {"type": "boolean"},
+    },
 )
 _REFILL: Final = _function(
     "start_refill",
@@ -79,10 +84,25 @@ _REFILL: Final = _function(
     "shows a card to confirm. Ends your turn.",
     {"medication_name": _TEXT},
 )
+_RENEWAL: Final = _function(
+    "new_prescription",
+    "A new prescription from a doctor is wanted, or (is_clear false) a renewal that may be that or a refill: the system "
+    "answers or asks. Ends your turn.",
+    {"is_clear": {"type": "boolean"}},
+)
+_FORGET: Final = _function("end_identification", "The customer wants to sign out. Ends your turn.", {})
+NOTE_TAKEN: Final = "note_medicine_taken"
+_TAKEN: Final = _function(
+    NOTE_TAKEN,
+    "The customer says that they take this medicine. The system checks what comes up against it.",
+    {"medication_name": _TEXT},
+)
 
 
 def functions_offered(turn: Turn) -> Sequence[Mapping[str, Any]]:
-    """Return the definitions of the functions that this turn's model may call."""
+    """Return the definitions of the functions that this turn's model may call; none that reads while advice is refused."""
+    if turn.refused:
+        return (_EMERGENCY, _PERSON)
     return _functions_offered(is_identified=bool(turn.identifier))
 
 
@@ -93,7 +113,8 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _REFILL if is_identified else _IDENTIFY)
+    of_patients = (_IDENTIFY, _REFILL, _FORGET) if is_identified else (_IDENTIFY,)
+    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _RENEWAL, *of_patients)
 
 
 @dataclass(frozen=True)
@@ -104,6 +125,7 @@ class Procedure:
     medicine: str = ""
     topic: str = ""
     emergency: Emergency | None = None
+    for_somebody_else: bool = False
 
 
 def procedure_of(calls: Sequence[Call]) -> Procedure | None:
@@ -119,12 +141,21 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
         if call.name == "site_answer":
             return Procedure("site", topic=str(call.arguments.get("topic")))
         if call.name == "identify_customer":
-            return Procedure(
-                "refill_status" if call.arguments.get("purpose") == "refill" else "prescriptions"
-            )
+            purpose = call.arguments.get("purpose")
+            intent = str(purpose) if purpose in _PURPOSES else "prescriptions"
+            is_other = call.arguments.get("for_somebody_else") is True
+            return Procedure(intent, _name_in(call), for_somebody_else=is_other)
         if call.name == "start_refill":
-            return Procedure("refill", str(call.arguments.get("medication_name") or "")[:200])
+            return Procedure("refill", _name_in(call))
+        if call.name == "new_prescription":
+            return Procedure("renew_doctor" if call.arguments.get("is_clear") is True else "renew")
+        if call.name == "end_identification":
+            return Procedure("logout")
     return None
+
+
+def _name_in(call: Call) -> str:
+    return str(call.arguments.get("medication_name") or "")[:200]
 
 
 def frame_of(procedure: Procedure) -> Frame:
@@ -134,7 +165,9 @@ def frame_of(procedure: Procedure) -> Frame:
     """
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
     certain = len(named) == 1 and len(named[0].candidates) == 1
-    details = {"topic": procedure.topic} if procedure.topic else {}
+    details: dict[str, object] = {"topic": procedure.topic} if procedure.topic else {}
+    if procedure.for_somebody_else:
+        details["other_person"] = True
     return Frame(procedure.intent, 0.95, named[0].candidates if certain else (), details=details)
 
 
@@ -146,6 +179,8 @@ def steps_of(calls: Sequence[Call]) -> list[Step]:
 def _step(call: Call) -> Step:
     if call.name == STORE_INFO:
         return Step("store.info", {"query": call.arguments.get("query")})
+    if call.name == NOTE_TAKEN:
+        return Step("medicine.taken", {"medication_name": _name_in(call)})
     if call.name not in _TOOLS:
         raise ModelUnavailable("unknown_tool")
     # Also a patient's tool that was not offered: the door refuses it and writes that down.

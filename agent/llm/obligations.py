@@ -51,6 +51,13 @@ def unassessable(understood: Understood) -> list[Fact]:
     return [Fact("interaction", ", ".join(names), text, is_required=True, is_lasting=False)]
 
 
+def refusal_facts(understood: Understood, turn: Turn) -> list[Fact]:
+    """Return the refusal of advice, which the answer to a request for advice must have."""
+    if not turn.refused:
+        return []
+    return [Fact("refusal", "", part.text, is_required=True, is_lasting=False) for part in understood.parts]
+
+
 def asked_together(understood: Understood) -> list[int]:
     """Return the ids of the medicines that a message names, and of those that it asks about together with them."""
     named = [
@@ -77,6 +84,10 @@ def completed(
         suggestions=_chips(renderer, results, state),
         state=state | {"facts": answer.menu.to_remember()},
     )
+    if turn.refused:
+        for part in understood.parts:
+            own.state.update(part.state)
+            own.suggestions = part.suggestions
     before = turn.state.copy()
     before.pop("basic", None)
     return replace(reply_of(understood, [own], replace(turn, state=before)), free=True)

@@ -6,15 +6,17 @@ Text of customers and of the database is sent as JSON, with personal values repl
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 from agent.answers.composition import Dropped
-from agent.answers.facts.fact import Fact
+from agent.answers.facts.fact import Fact, Menu
 from agent.evidence import products_listed
 from agent.inference.base import StepResult, Turn
 from agent.llm import prompts
+from agent.llm.offline.frames import Frame
 from agent.safety.privacy.placeholders import Placeholders
 from pharmacy_site.lib.text import words
 
@@ -24,7 +26,17 @@ _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _RECITED: Final = 8  # words in a row that no answer has by chance
 _LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
 
+_IDENTIFIED_NOW: Final = "(The customer has just been identified. Go on with what they asked.)"
+
 Message = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What helps the model to choose its calls: our own reading of the message, and the catalogue's categories."""
+
+    reading: Sequence[Mapping[str, Any]]
+    categories: Sequence[str]
 
 
 @cache
@@ -59,14 +71,15 @@ def recites(text: str) -> bool:
 def messages_of(
     turn: Turn,
     earlier: Sequence[Mapping[str, Any]],
-    remembered: Sequence[Fact],
+    menu: Menu,
+    hints: Hints,
     hidden: Placeholders,
     language: str,
 ) -> list[Message]:
     """Return the messages that open a turn: rules, what is known, the last messages, the customer's message."""
     messages: list[Message] = [
         {"role": "system", "content": rules()},
-        {"role": "system", "content": _known(turn, remembered, hidden, language)},
+        {"role": "system", "content": _known(turn, menu, hints, hidden, language)},
     ]
     for payload in earlier:
         is_user = payload["role"] == "user"
@@ -76,15 +89,25 @@ def messages_of(
         if not is_user and len(text) > LONGEST_ANSWER:
             text = _summary(payload)
         messages.append({"role": "user" if is_user else "assistant", "content": hidden.hide(text)})
-    text = (
-        hidden.hide(turn.text)
-        if turn.text
-        else "(The customer has just been identified. Go on with what they asked.)"
-    )
+    is_identified_now = not turn.text or bool(turn.code.get("outcome"))
+    text = _IDENTIFIED_NOW if is_identified_now else hidden.hide(turn.text)
     return [*messages, {"role": "user", "content": text}]
 
 
-def _known(turn: Turn, remembered: Sequence[Fact], hidden: Placeholders, language: str) -> str:
+def reading_of(frames: Sequence[Frame]) -> list[dict[str, Any]]:
+    """Return what our own reading takes a message to ask, as hints for the model."""
+    return [
+        {
+            "asks_about": frame.intent,
+            "medicines": [one.get("en") or one.get("query") for one in frame.medicines],
+            "place": (frame.place or {}).get("en"),
+            "leaflet_sections": list(frame.sections),
+        }
+        for frame in frames
+    ]
+
+
+def _known(turn: Turn, menu: Menu, hints: Hints, hidden: Placeholders, language: str) -> str:
     state = turn.state
     known: dict[str, Any] = {
         "now": f"{turn.now:%A %Y-%m-%d %H:%M}",
@@ -102,8 +125,16 @@ def _known(turn: Turn, remembered: Sequence[Fact], hidden: Placeholders, languag
         known |= {"user_identifier": turn.identifier, "patient_id": turn.patient_id}
     if turn.identity_elsewhere:
         known["prescriptions"] = "only in our own window; identify_customer shows the way"
-    if remembered:
-        known["facts_of_earlier_turns"] = _menu(remembered)
+    if menu.remembered:
+        known["facts_of_earlier_turns"] = _menu(menu.remembered)
+    if menu.required:
+        known["facts_that_are_shown_in_any_case"] = _menu(menu.required)
+    if turn.refused:
+        known["asks_for_advice"] = True
+    else:
+        known["categories"] = hints.categories
+    if hints.reading and not turn.refused:
+        known["word_rules_guess"] = hints.reading
     return json.dumps(hidden.hide_known(known), ensure_ascii=False)
 
 

@@ -14,6 +14,7 @@ from agent.conversation.handoff import run_hand_over
 from agent.conversation.identity import identity_begin, identity_end
 from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
 from agent.inference.base import Step
+from agent.llm.offline.reading.recognise import recognise
 from agent.models import Run
 from agent.turn.steps import ActionResult
 from pharmacy_site.lib.bilingual import labels
@@ -142,11 +143,26 @@ def site_answer(run: Run, step: Step, address: str) -> ActionResult:
     return ActionResult(step, result={**labels(row, "text", key="text"), "offer": row.offer} if row else {})
 
 
+def medicine_taken(run: Run, step: Step, address: str) -> ActionResult:
+    """Find the medicine that the customer says they take; products that differ in strength only count as one."""
+    named = [
+        one
+        for clause in recognise(str(step.arguments["medication_name"])).clauses
+        for one in clause.medicines
+    ]
+    candidates = named[0].candidates if len(named) == 1 else ()
+    known = [one for one in candidates if "id" in one]
+    if not known or len(known) < len(candidates) or len({one.get("generic") for one in known}) > 1:
+        return ActionResult(step, ok=False, code="unknown_medicine")
+    return ActionResult(step, result={"medicine": known[0]})
+
+
 ACTIONS: Final[Mapping[str, Callable[[Run, Step, str], ActionResult]]] = {
     "identity.code": identity_code,
     "identity.forget": identity_forget,
     "store.info": store_info,
     "site.answer": site_answer,
+    "medicine.taken": medicine_taken,
     "handoff.open": handoff_open,
     "refill.ask": refill_ask,
     "refill.pass_on": refill_pass_on,

@@ -16,7 +16,7 @@ from agent.answers.emergencies import alarm_reply
 from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
 from agent.answers.renderer import Renderer
-from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
+from agent.inference.base import FixedReply, Model, Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm import chosen
 from agent.llm.offline.reading.known_words import cue_lexicon
 from agent.llm.offline.session import OfflineModel
@@ -49,15 +49,18 @@ def warm_up() -> None:
     cue_lexicon()
 
 
-async def intercept(context: TurnContext) -> Session | None:
-    """Return the session that answers this turn in place of a model, or None."""
+async def intercept(context: TurnContext, model: Model) -> Session | None:
+    """Return the session that answers this turn in place of the model, or None."""
     turn = context.turn
     alarms = open_emergency.alarms_in(turn)
     if alarms:
         return FixedReply(turn, alarm_reply(turn, alarms, emergency.kinds_of(alarms)))
     session = await _settled(context)
     if not open_emergency.is_open(turn.state):
-        return session or await _refused(context)
+        turn = context.turn = _with_refusal(turn)
+        if turn.refused and not session and not model.says_refusals:
+            return await OfflineModel().open(turn)
+        return session
     return open_emergency.under_alarm(session) if session else await open_emergency.session_for(turn)
 
 
@@ -81,16 +84,12 @@ async def _settled(context: TurnContext) -> Session | None:
     return None
 
 
-async def _refused(context: TurnContext) -> Session | None:
-    """Return the session that refuses advice; None when none is asked for."""
-    turn = context.turn
-    is_code = bool(turn.code.get("outcome"))
-    verdict = policy.check_input(turn.text) if turn.text and not is_code else policy.InputVerdict.ANSWER
-    if verdict != policy.InputVerdict.ANSWER:
-        # Advice is refused by code, whichever model is installed.
-        context.turn = replace(turn, refused=str(verdict.name))
-        return await OfflineModel().open(context.turn)
-    return None
+def _with_refusal(turn: Turn) -> Turn:
+    """Return the turn with the rule by which a request for advice is refused; every model has to say the refusal."""
+    if not turn.text or turn.code.get("outcome"):
+        return turn
+    verdict = policy.check_input(turn.text)
+    return turn if verdict == policy.InputVerdict.ANSWER else replace(turn, refused=str(verdict.name))
 
 
 @dataclass

@@ -59,7 +59,7 @@ async def _answer(claim: Claim, progress: ProgressSink) -> None:
 
 async def converse(context: TurnContext, model: Model, speaker: Speaker, progress: ProgressSink) -> Reply:
     """Ask the guard's session or the model's, and run the steps that it names, until it has an answer."""
-    session = context.session = await guard.intercept(context) or await model.open(context.turn)
+    session = context.session = await guard.intercept(context, model) or await model.open(context.turn)
     results: list[StepResult] = []
     for _ in range(settings.CHAT_STEPS + 1):
         speaker.attend(context.results)

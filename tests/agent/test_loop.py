@@ -23,6 +23,7 @@ class Scripted:
     """A model that plays its script: lists of steps, then a reply; what is left over fails the test."""
 
     name = "scripted"
+    says_refusals = False
 
     def __init__(self, *script: Sequence[Step] | Reply) -> None:
         self.script = list(script)
@@ -143,7 +144,7 @@ def test_an_emergency_is_answered_before_any_model(demo_committed: None, message
     assert model.turns == []
 
 
-def test_advice_is_refused_before_any_model_and_calls_no_tool(demo_committed: None) -> None:
+def test_a_model_that_says_no_refusals_is_not_asked_for_advice(demo_committed: None) -> None:
     model = Scripted(says("Take it."))
     Talk(model=model).say("Should I take ibuprofen for my headache?")
     assert model.turns == []
@@ -159,6 +160,7 @@ def test_an_error_of_the_model_ends_in_a_visible_failure(
 
     class Broken:
         name = "broken"
+        says_refusals = False
 
         async def open(self, turn: Turn) -> Session:
             return BrokenSession(turn)
@@ -182,6 +184,7 @@ def test_an_error_of_the_model_ends_in_a_visible_failure(
 def test_a_run_that_was_cancelled_meanwhile_writes_nothing(demo_committed: None) -> None:
     class Slow:
         name = "slow"
+        says_refusals = False
 
         async def open(self, turn: Turn) -> Session:
             await run_db(accept.run_cancel)(conversation_id=talk.conversation.pk)

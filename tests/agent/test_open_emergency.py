@@ -322,6 +322,7 @@ def test_staff_see_it_first(client: Client) -> None:
 def test_no_run_asks_a_model_while_it_is_open() -> None:
     class Forbidden:
         name = "forbidden"
+        says_refusals = False
 
         async def open(self, turn: Any) -> Any:
             raise AssertionError("a model was asked")

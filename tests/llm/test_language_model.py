@@ -111,7 +111,7 @@ def test_only_functions_that_the_conversation_allows_are_offered(model: Scripted
     once(model, "hello there, what is new?", forever(says("Happy to help.")))
     assert not private & set(model.last.tools_offered) and "identify_customer" in model.last.tools_offered
     once(model, "hello there, what is new?", forever(says("Happy to help.")), patient="10000101")
-    assert private <= set(model.last.tools_offered) and "identify_customer" not in model.last.tools_offered
+    assert private <= set(model.last.tools_offered)
 
 
 def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedModel) -> None:

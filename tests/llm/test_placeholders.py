@@ -222,7 +222,13 @@ def test_no_text_causes_an_error(text: str) -> None:
     assert placeholders.hide_known({"a": [text, 1, None, True, 1.5]})["a"][1:] == [1, None, True, 1.5]
 
 
-@given(st.text(st.characters(blacklist_categories=["Cc", "Cf", "Cs", "Mn", "Nd", "No"]), max_size=80))
+# Models write brackets with a backslash before them, which is removed with the placeholder.
+@given(
+    st.text(
+        st.characters(blacklist_categories=["Cc", "Cf", "Cs", "Mn", "Nd", "No"], blacklist_characters=["\\"]),
+        max_size=80,
+    )
+)
 @settings(max_examples=300, deadline=None)
 def test_a_text_without_numbers_and_brackets_is_restored_unchanged(text: str) -> None:
     placeholders = Placeholders()

@@ -38,10 +38,8 @@ NEEDS_TOOL: Final = NEEDS_MEDICINE | {
 }  # fmt: skip
 
 
-# What is done by fixed steps and worded by us, whichever model is installed.
-SETTLED: Final = frozenset(
-    {"person", "identify", "resend", "logout", "refill", "renew", "renew_doctor", "cancelled", "declined"}
-)
+# Steps of proving who asks, which only code takes: a contact that was given, another code, giving up.
+OF_IDENTITY: Final = frozenset({"identify", "resend"})
 
 SHORT: Final = 3  # words of a question that can only lean on what was said before
 

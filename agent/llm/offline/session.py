@@ -61,6 +61,7 @@ class OfflineModel:
     """The model of every installation without a language model."""
 
     name = "offline"
+    says_refusals = True
 
     async def open(self, turn: Turn) -> "OfflineSession":
         """Read the message."""
