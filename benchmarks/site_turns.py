@@ -25,6 +25,7 @@ from agent.tools.registry import call_tool
 from agent.turn import loop
 from benchmarks.model_loops import Lesson, Turn
 from benchmarks.model_server import ANSWER, CALLS, MESSAGE
+from inventory.categories import category_names
 from prescriptions.models import Patient
 
 PATIENT = "10000101"
@@ -35,7 +36,8 @@ SHOWN = "Ibuprofen is in stock at Florentin, Tel Aviv but limited quantity avail
 def lesson() -> Lesson:
     """Return what our own model is sent and its tools answer, for the other loops."""
     turn, hidden = ModelTurn(MESSAGE, "en", {}, timezone.localtime()), Placeholders()
-    messages, menu = prompt.messages_of(turn, [], [], hidden, "en"), Menu([], "en")
+    menu, hints = Menu([], "en"), prompt.Hints([], category_names())
+    messages = prompt.messages_of(turn, [], menu, hints, hidden, "en")
     context = ToolContext("chat:benchmark", "chat", "en", message=MESSAGE)
     results = {}
     for name, arguments in CALLS:

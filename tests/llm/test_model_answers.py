@@ -30,8 +30,8 @@ class Played:
     """One case, and what its answer became."""
 
     case: dict[str, Any]
-    asked: int = 0
-    """Requests to the model: none for a message that never reaches it."""
+    is_asked: bool = False
+    """Whether the message reached the model with the functions that the case calls: not if advice is refused."""
     fallback: str = ""
     text: str = ""
     words: list[str] = field(default_factory=list)
@@ -68,7 +68,9 @@ def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition
     talk = Talk(case["lang"], OWN if case["verified"] else None)
     talk.say(case["message"])
     model.forget()
-    played = Played(case, len(model.requests), talk.run.fallback, talk.payload["text"])
+    offered = model.requests[0].tools_offered if model.requests else []
+    is_asked = bool(offered) and {name for name, _ in case["calls"]} <= {*offered}
+    played = Played(case, is_asked, talk.run.fallback, talk.payload["text"])
     if composed:
         played.words = [] if played.fallback else composed[-1].words
         played.dropped = [one.text for one in composed[0].dropped]
@@ -101,7 +103,7 @@ def _played(model: ScriptedModel, name: str, composed: list[Composition]) -> lis
 
 def _reached(played: list[Played]) -> Iterator[Played]:
     """The cases that the model answered: no alarm, no refusal of advice, no fixed steps took the turn."""
-    yield from (one for one in played if one.asked)
+    yield from (one for one in played if one.is_asked)
 
 
 def test_good_answers_keep_their_facts_and_most_of_their_words(
