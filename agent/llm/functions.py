@@ -40,12 +40,12 @@ def _function(name: str, description: str, properties: Mapping[str, Any]) -> dic
 
 _STORE: Final = _function(
     STORE_INFO,
-    "Opening hours, address and phone of one branch, of a city's branches, or (query null) of all branches.",
-    {"query": {"type": ["string", "null"], "description": "a branch or a city as the customer wrote it"}},
+    "Hours, address and phone of a branch, of a city's branches (as the customer wrote it), or (query null) of all.",
+    {"query": {"type": ["string", "null"]}},
 )
 _PERSON: Final = _function(
     "offer_person",
-    "Offer the customer a pharmacist, when you cannot help or they need a person. Ends your turn.",
+    "Offer the customer a pharmacist. Ends your turn.",
     {},
 )
 EMERGENCIES: Final = {
@@ -57,44 +57,36 @@ EMERGENCIES: Final = {
 }
 _EMERGENCY: Final = _function(
     "raise_emergency",
-    "Somebody may be in danger now, or needs a pharmacist or doctor at once: the system gives the number to call and "
-    "answers in your place. When in doubt, call it. Ends your turn.",
+    "Somebody may be in danger now: the system gives the number to call. When in doubt, call it. Ends your turn.",
     {"kind": {"type": "string", "enum": [*EMERGENCIES]}},
 )
 _SITE: Final = _function(
     "site_answer",
-    "What the pharmacy says about a subject that no other function knows: orders, deliveries, ways to pay, parking, "
-    "returns, keeping a pack, complaints, a manager, insurance, digital prescriptions. The system answers. Ends your turn.",
+    "What the pharmacy says about other subjects (hold: keeping a pack). The system answers. Ends your turn.",
     {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}},
 )
-_PURPOSES: Final = ("prescriptions", "refill_status", "refill")
-_IDENTIFY: Final = _function(
-    "identify_customer",
-    "Prescriptions or a refill are asked for and that patient is not identified: the system asks who they are and sends a "
-    "code. Ends your turn.",
+_MATTERS: Final = {
+    "prescriptions": "prescriptions",
+    "refill_status": "refill_status",
+    "refill": "refill",
+    "doctors_prescription": "renew_doctor",
+    "refill_or_doctors_prescription": "renew",
+    "sign_out": "logout",
+}
+"""What customers want in matters of their own, with the intent whose plan answers it."""
+_MATTER: Final = _function(
+    "patient_matter",
+    "Prescriptions or a refill: the system asks who they are if it has to, checks, and answers. Ends your turn.",
     {
-        "purpose": {"type": "string", "enum": [*_PURPOSES]},
+        "matter": {"type": "string", "enum": [*_MATTERS]},
         "medication_name": {"type": ["string", "null"]},
         "for_somebody_else": {"type": "boolean"},
     },
 )
-_REFILL: Final = _function(
-    "start_refill",
-    "The identified customer wants a refill of one of their medicines: the system checks stock and prescription and "
-    "shows a card to confirm. Ends your turn.",
-    {"medication_name": _TEXT},
-)
-_RENEWAL: Final = _function(
-    "new_prescription",
-    "A new prescription from a doctor is wanted, or (is_clear false) a renewal that may be that or a refill: the system "
-    "answers or asks. Ends your turn.",
-    {"is_clear": {"type": "boolean"}},
-)
-_FORGET: Final = _function("end_identification", "The customer wants to sign out. Ends your turn.", {})
 NOTE_TAKEN: Final = "note_medicine_taken"
 _TAKEN: Final = _function(
     NOTE_TAKEN,
-    "The customer says that they take this medicine. The system checks what comes up against it.",
+    "The customer takes this medicine: the system checks what comes up against it.",
     {"medication_name": _TEXT},
 )
 
@@ -113,8 +105,7 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    of_patients = (_IDENTIFY, _REFILL, _FORGET) if is_identified else (_IDENTIFY,)
-    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _RENEWAL, *of_patients)
+    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _MATTER)
 
 
 @dataclass(frozen=True)
@@ -140,17 +131,10 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
             return Procedure("offer_person")
         if call.name == "site_answer":
             return Procedure("site", topic=str(call.arguments.get("topic")))
-        if call.name == "identify_customer":
-            purpose = call.arguments.get("purpose")
-            intent = str(purpose) if purpose in _PURPOSES else "prescriptions"
+        if call.name == "patient_matter":
+            intent = _MATTERS.get(str(call.arguments.get("matter")), "prescriptions")
             is_other = call.arguments.get("for_somebody_else") is True
             return Procedure(intent, _name_in(call), for_somebody_else=is_other)
-        if call.name == "start_refill":
-            return Procedure("refill", _name_in(call))
-        if call.name == "new_prescription":
-            return Procedure("renew_doctor" if call.arguments.get("is_clear") is True else "renew")
-        if call.name == "end_identification":
-            return Procedure("logout")
     return None
 
 

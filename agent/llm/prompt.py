@@ -124,7 +124,7 @@ def _known(turn: Turn, menu: Menu, hints: Hints, hidden: Placeholders, language:
     if turn.identifier:
         known |= {"user_identifier": turn.identifier, "patient_id": turn.patient_id}
     if turn.identity_elsewhere:
-        known["prescriptions"] = "only in our own window; identify_customer shows the way"
+        known["prescriptions"] = "only in our own window; patient_matter shows the way"
     if menu.remembered:
         known["facts_of_earlier_turns"] = _menu(menu.remembered)
     if menu.required:

@@ -131,9 +131,8 @@ TOOL = Tool(
     name="check_inventory",
     family="S0",
     description=(
-        "Check whether one store has a medication: the online store unless store_id names another. Give the "
-        "medication_id of a get_medication_by_name result; a name takes the first partial match. Out of stock: qty "
-        "is null and restock_eta may give the expected date."
+        "Check whether one store has a medication, and when more is expected: the online store unless store_id names "
+        "another. Give the medication_id of an earlier result; a name takes the first partial match."
     ),
     arguments=CheckInventoryArguments,
     success=(CheckInventorySuccess,),

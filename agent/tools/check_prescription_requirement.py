@@ -56,8 +56,8 @@ TOOL = Tool(
     name="check_prescription_requirement",
     family="S2",
     description=(
-        "Return only whether a medication needs a prescription or is sold over the counter. The name may be missing "
-        "in a follow-up question: then the medication last talked about is meant."
+        "Return only whether a medication needs a prescription or is sold over the counter. An empty query means the "
+        "medication last talked about."
     ),
     arguments=CheckPrescriptionRequirementArguments,
     success=(CheckPrescriptionRequirementSuccess,),

@@ -238,8 +238,7 @@ TOOL = Tool(
     family="S2",
     description=(
         "Check which branches have a medication, nearest first. store_query may name a branch, a city or any place; "
-        "without it the customer's own message is searched for one. If the requested branch has none, the other "
-        "branches with stock are listed by distance from it."
+        "without it the customer's own message is searched for one."
     ),
     arguments=CheckStockArguments,
     success=(CheckStockSuccess,),

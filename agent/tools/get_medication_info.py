@@ -67,8 +67,8 @@ TOOL = Tool(
     name="get_medication_info",
     family="S2",
     description=(
-        "Resolve a medication by a loose name, brand or alias in Hebrew or English, or by what the conversation is "
-        "about, and return its active ingredient, whether it needs a prescription, and the label's usage text."
+        "Resolve a medication by a loose name, brand or alias, or by what the conversation is about: its active "
+        "ingredient, whether it needs a prescription, the label's usage text."
     ),
     arguments=GetMedicationInfoArguments,
     success=(GetMedicationInfoSuccess,),

@@ -179,9 +179,8 @@ TOOL = Tool(
     name="interaction_check",
     family="S1",
     description=(
-        "Check the interactions on file among two or more medications, by their ids. Call it whenever two or more "
-        "medications are asked for together. A pair marked avoid must be passed on as an explicit warning that they "
-        "cannot be taken together, without advice what to do."
+        "Check the interactions on file among two or more medications, by their ids. A pair marked avoid must be "
+        "passed on as an explicit warning that they cannot be taken together, without advice what to do."
     ),
     arguments=InteractionCheckArguments,
     success=(InteractionCheckSuccess,),

@@ -89,8 +89,7 @@ TOOL = Tool(
     family="S1",
     description=(
         "Search medications by brand, generic name, ingredient or category (for example pain relievers), also with a "
-        "form or strength, and return the matches with the packs that all stores have together. Several matches: ask "
-        "which form or strength is meant."
+        "form or strength: the matches, with the packs that all stores have together."
     ),
     arguments=InventoryCheckArguments,
     success=(InventoryCheckSuccess,),

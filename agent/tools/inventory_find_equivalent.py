@@ -133,9 +133,8 @@ TOOL = Tool(
     name="inventory_find_equivalent",
     family="S1",
     description=(
-        "For a medication that is out of stock, or when the customer asks for equivalents: products of other brands "
-        "with the same active ingredients, form and strength, each with a disclosure of what may differ. The "
-        "disclosure must be passed on in full."
+        "Products of other brands with the same active ingredients, form and strength, each with a disclosure of what "
+        "may differ, which must be passed on in full."
     ),
     arguments=InventoryFindEquivalentArguments,
     success=(InventoryFindEquivalentSuccess,),

@@ -152,9 +152,8 @@ TOOL = Tool(
     name="prescription_management",
     family="S0",
     description=(
-        "List the prescriptions of the identified user (action LIST), or check whether one of them can be refilled "
-        "(action REFILL_STATUS with prescription_id). Needs the user's e-mail or phone; in the chat only the verified "
-        "customer's own prescriptions are found."
+        "List the prescriptions of the user with this e-mail or phone (action LIST), or check whether one of them can "
+        "be refilled (action REFILL_STATUS with prescription_id). In the chat: only the verified customer's own."
     ),
     arguments=PrescriptionManagementArguments,
     success=(PrescriptionList, RefillStatus),

@@ -128,9 +128,8 @@ TOOL = Tool(
     name="prescription_verify",
     family="S1",
     description=(
-        "Confirm whether a medication requires a prescription and whether the patient has a valid one on file. Call "
-        "it before any refill or fulfilment of a prescription medication. In the chat it works only for the verified "
-        "customer."
+        "Confirm whether a medication requires a prescription and whether the patient has a valid one on file, before "
+        "any refill. In the chat: only the verified customer's own."
     ),
     arguments=PrescriptionVerifyArguments,
     success=(PrescriptionVerifySuccess,),

@@ -58,7 +58,11 @@ def contract_schemas() -> dict[str, Any]:
 def _plain(schema: dict[str, Any]) -> dict[str, Any]:
     plain = {key: schema[key] for key in _KEPT if key in schema}
     if "anyOf" in plain:
-        plain["anyOf"] = [_plain(option) for option in plain["anyOf"]]
+        options = [_plain(option) for option in plain.pop("anyOf")]
+        if all([*option] == ["type"] for option in options):
+            plain["type"] = [option["type"] for option in options]
+        else:
+            plain["anyOf"] = options
     if "items" in plain:
         plain["items"] = _plain(plain["items"])
     return plain

@@ -115,12 +115,12 @@ def test_no_call_of_a_model_refills_a_schedule_two_medicine(
 ) -> None:
     before = _effects()
     tries: list[tuple[str, Any]] = [
-        ("start_refill", {"medication_name": name})
+        ("patient_matter", {"matter": "refill", "medication_name": name})
         for name in ("Oxycodone", "Oxycod", "אוקסיקודון", "med-23", "23")
     ]
     tries += [
         (
-            "start_refill",
+            "patient_matter",
             {"medication_name": "Oxycodone", "quantity": 1, "approved": True, "confidence": 0.99},
         )
     ]
@@ -158,7 +158,7 @@ def test_without_a_confirmation_nothing_is_passed_on(tireless: ScriptedModel, pr
         talk = Talk(patient=OWN)
         for _ in range(2):
             tireless.reset()
-            tireless.script(calls(("start_refill", {"medication_name": name})))
+            tireless.script(calls(("patient_matter", {"matter": "refill", "medication_name": name})))
             talk.say("please get me more of it")
         tireless.script(forever(says("It is on its way, approved by the doctor.")))
         talk.say("hmm, and now what?")
@@ -176,8 +176,10 @@ def test_a_procedure_accepts_only_a_known_name(tireless: ScriptedModel) -> None:
         ["Oxycodone", "Diazepam"],
         "Advil and Coumadin",
     ):
-        procedure = procedure_of([Call("1", "start_refill", {"medication_name": value})])
+        procedure = procedure_of(
+            [Call("1", "patient_matter", {"matter": "refill", "medication_name": value})]
+        )
         assert procedure is not None and not frame_of(procedure).medicines, value
-    procedure = procedure_of([Call("1", "start_refill", {"medication_name": "Valium"})])
+    procedure = procedure_of([Call("1", "patient_matter", {"matter": "refill", "medication_name": "Valium"})])
     assert procedure is not None and [one["id"] for one in frame_of(procedure).medicines] == [25]
     assert Medication.objects.get(pk=25).schedule == "IV"

@@ -110,7 +110,12 @@ def test_the_patients_own_data_is_found_by_their_placeholder(tireless: ScriptedM
 
 def test_an_invented_name_opens_no_confirmation_for_others(tireless: ScriptedModel) -> None:
     """Somebody else's medicine: the customer has no prescription of it, so there is nothing to confirm."""
-    talk = once(tireless, ASKS, calls(("start_refill", {"medication_name": "Warfarin"})), patient=OWN)
+    talk = once(
+        tireless,
+        ASKS,
+        calls(("patient_matter", {"matter": "refill", "medication_name": "Warfarin"})),
+        patient=OWN,
+    )
     assert talk.run.state == Run.State.DONE
     assert not [card for card in talk.payload["cards"] if card["kind"] == "confirm"]
     assert not talk.conversation.confirmations.exists()

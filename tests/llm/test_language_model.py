@@ -107,9 +107,9 @@ def test_a_hebrew_message_is_answered_in_hebrew(model: ScriptedModel) -> None:
 
 
 def test_only_functions_that_the_conversation_allows_are_offered(model: ScriptedModel) -> None:
-    private = {"prescription_management", "prescription_verify", "start_refill"}
+    private = {"prescription_management", "prescription_verify"}
     once(model, "hello there, what is new?", forever(says("Happy to help.")))
-    assert not private & set(model.last.tools_offered) and "identify_customer" in model.last.tools_offered
+    assert not private & set(model.last.tools_offered) and "patient_matter" in model.last.tools_offered
     once(model, "hello there, what is new?", forever(says("Happy to help.")), patient="10000101")
     assert private <= set(model.last.tools_offered)
 
@@ -117,15 +117,18 @@ def test_only_functions_that_the_conversation_allows_are_offered(model: Scripted
 def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedModel) -> None:
     """The model is not called again, and what it wrote before the call is dropped."""
     for call, expected in (
-        (("identify_customer", {"purpose": "prescriptions"}), "email or phone number"),
-        (("identify_customer", {"purpose": "refill"}), "email or phone number"),
+        (("patient_matter", {"matter": "prescriptions"}), "email or phone number"),
+        (("patient_matter", {"matter": "refill"}), "email or phone number"),
         (("offer_person", {}), "Shall I pass you on?"),
     ):
         talk = once(model, "hmm, what now?", calls(call, says="One moment. "))
         assert expected in talk.payload["text"] and "One moment" not in talk.payload["text"]
         assert len(model.requests) == 1 and not talk.tools
     talk = once(
-        model, "hmm, what now?", calls(("start_refill", {"medication_name": "Metformin"})), patient="10000101"
+        model,
+        "hmm, what now?",
+        calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
+        patient="10000101",
     )
     assert talk.tools == ["inventory_check", "prescription_verify"]
 
@@ -143,7 +146,7 @@ def test_personal_answers_are_not_sent_after_the_verification_has_ended(model: S
     talk = once(
         model,
         "which prescriptions do I have?",
-        calls(("start_refill", {"medication_name": "Metformin"})),
+        calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
         patient="10000101",
     )
     assert talk.payload["personal"]

@@ -82,7 +82,7 @@ def _models(ids: tuple[int, int], language: str, sentence: str) -> dict[str, lis
         "with a number": [check(5), end],
         "with nothing": [calls(("interaction_check", {})), end],
         "offers a person": [calls(("offer_person", {}))],
-        "identifies": [calls(("identify_customer", {"purpose": "refill"}))],
+        "identifies": [calls(("patient_matter", {"matter": "refill"}))],
         "uses up its calls": [calls(*[("store_info", {"query": None})] * 8), end],
         "quotes it to deny it": [look, forever(says(denies[language]))],
         "plays it down": [look, forever(says(plays[language]))],
@@ -172,14 +172,16 @@ def test_a_refill_is_always_verified_first(tireless: ScriptedModel) -> None:
         talk = once(
             tireless,
             "please get me some more of it",
-            calls(("start_refill", {"medication_name": name})),
+            calls(("patient_matter", {"matter": "refill", "medication_name": name})),
             patient=patient,
         )
         assert "prescription_verify" in talk.tools
         asked = talk.conversation.confirmations.count()
         assert asked == ("Confirm below" in talk.payload["text"])
     talk = once(
-        tireless, "please get me some more of it", calls(("start_refill", {"medication_name": "Metformin"}))
+        tireless,
+        "please get me some more of it",
+        calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
     )
     assert not talk.tools and not talk.conversation.confirmations.exists()
 

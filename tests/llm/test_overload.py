@@ -229,8 +229,8 @@ def test_the_default_limits_of_the_breaker(settings: Any) -> None:
 def test_a_failing_model_changes_nothing(tireless: ScriptedModel) -> None:
     """Not even what it asked for before it failed."""
     for replies in (
-        [calls(("start_refill", '{"medication_name": "Metf'))],
-        [calls(("start_refill", {"medication_name": "Metformin"}), ("nonsense", "{"))],
+        [calls(("patient_matter", '{"matter": "Metf'))],
+        [calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"}), ("nonsense", "{"))],
         [says("I'll pass you on.", finish="content_filter")],
     ):
         _broken_turn(tireless, *replies)

@@ -83,7 +83,7 @@ def test_the_question_goes_on_to_the_model_once_the_customer_is_identified(
     tireless: ScriptedModel,
 ) -> None:
     talk = Talk()
-    tireless.script(calls(("identify_customer", _who("prescriptions"))))
+    tireless.script(calls(("patient_matter", _who("prescriptions"))))
     assert "email or phone number" in talk.say("which prescriptions do I have?")
     talk.say("david.cohen@example.com")
     asked = len(tireless.requests)
@@ -101,7 +101,7 @@ def test_the_question_goes_on_to_the_model_once_the_customer_is_identified(
 def test_a_refill_that_waited_for_the_proof_goes_on_by_fixed_steps(tireless: ScriptedModel) -> None:
     talk = Talk()
     wanted = {**_who("refill"), "medication_name": "Metformin"}
-    tireless.script(calls(("identify_customer", wanted)))
+    tireless.script(calls(("patient_matter", wanted)))
     talk.say("I'm nearly out of metformin")
     talk.say("david.cohen@example.com")
     asked = len(tireless.requests)
@@ -111,16 +111,16 @@ def test_a_refill_that_waited_for_the_proof_goes_on_by_fixed_steps(tireless: Scr
 
 def test_prescriptions_of_somebody_else_need_that_persons_code(model: ScriptedModel) -> None:
     other = {**_who("prescriptions"), "for_somebody_else": True}
-    talk = once(model, "and my mother's list?", calls(("identify_customer", other)), patient=OWN)
+    talk = once(model, "and my mother's list?", calls(("patient_matter", other)), patient=OWN)
     assert "prescription_management" not in talk.tools and "Metformin" not in talk.payload["text"]
 
 
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
-        (("new_prescription", {"is_clear": True}), "issued by your doctor"),
-        (("new_prescription", {"is_clear": False}), "?"),
-        (("end_identification", {}), "no longer know who you are"),
+        (("patient_matter", {"matter": "doctors_prescription"}), "issued by your doctor"),
+        (("patient_matter", {"matter": "refill_or_doctors_prescription"}), "?"),
+        (("patient_matter", {"matter": "sign_out"}), "no longer know who you are"),
     ],
 )
 def test_the_system_answers_in_place_of_the_model(model: ScriptedModel, call: Any, expected: str) -> None:
@@ -157,7 +157,7 @@ def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None
 
 
 def _who(purpose: str) -> dict[str, Any]:
-    return {"purpose": purpose, "medication_name": None, "for_somebody_else": False}
+    return {"matter": purpose, "medication_name": None, "for_somebody_else": False}
 
 
 def _code() -> str:
