@@ -12,9 +12,9 @@ from typing import Final
 from pharmacy_site.lib.text import fold
 
 _SHORTEST: Final = 2  # letters of a sequence
-_LONGEST: Final = 5
+_LONGEST: Final = 4
 _STEM: Final = 4  # letters of a word in a pair
-_APART: Final = 5  # places at most between the words of a pair
+_APART: Final = 3  # places at most between the words of a pair
 # A number is one of these: that many or more.
 _SIZES: Final = (200, 50, 10, 5, 3, 0)
 
