@@ -9,7 +9,7 @@ from typing import Any, Final
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from agent.safety.emergency.detection import ALONE, is_alarm
+from agent.safety.emergency.detection import is_alarm, urgent_part
 from agent.safety.emergency.rules import matched
 from agent.understanding import HARMLESS, URGENT, classifier, glue, training
 from agent.understanding.classifier import Classifier
@@ -76,11 +76,11 @@ class Command(BaseCommand):
             left_out = set(fold)
             trained = training.train_urgency([row for place, row in enumerate(rows) if place not in left_out])
             for row in (rows[place] for place in fold):
-                score, rules = trained.scores(row.text)[URGENT], matched(row.text)
+                score = trained.scores(row.text)[URGENT]
                 ways = {
-                    "rules": bool(rules),
-                    "classifier": score >= ALONE,
-                    "together": is_alarm(row.text, score),
+                    "rules": bool(matched(row.text)),
+                    "classifier": bool(urgent_part(row.text, score, trained)),
+                    "together": is_alarm(row.text, trained),
                 }
                 found.append((row, ways))
         self._print("all sources", found)
