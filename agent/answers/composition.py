@@ -17,6 +17,8 @@ LONGEST_SENTENCE: Final = 1_500  # characters without any end
 _GAP: Final = re.compile(r"(?<=[.!?:…])\s*\n\s*|(?<=[.!?…])(?<!\d\.)\s+|\n\s*\n\s*")
 """Where a sentence ends; a lone line break without a mark before it does not end one."""
 _LONG: Final = 160  # characters from which a fact is a paragraph of its own
+_SHORTEST_REPEATED: Final = 20  # characters; shorter words stand in facts by chance
+_ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
 _WARNING: Final = "interaction"
 _OPEN_ENDS: Final = ".!?:,;–—-…"
 
@@ -125,6 +127,9 @@ class Composition:
         if is_before_fact and text[-1] not in _OPEN_ENDS:
             text += ":"
         body = verdict_removed(text, None)
+        if body and self._is_of_a_fact(body):
+            self.dropped.append(Dropped(text, ["repeated"]))
+            return
         if body and (faults := await self.faults(body)):
             self.dropped.append(Dropped(text, faults))
             return
@@ -133,6 +138,13 @@ class Composition:
         self._waiting.append(waiting)
         if body == text and not text.endswith("?") and len(self._waiting) == 1:
             self._release(None)
+
+    def _is_of_a_fact(self, text: str) -> bool:
+        """Return whether these words are a fact's own, which only code says."""
+        bare = text.translate(_ISOLATES).strip(" .:!")
+        return len(bare) >= _SHORTEST_REPEATED and any(
+            bare in fact.text.translate(_ISOLATES) for fact in self.menu.facts
+        )
 
     def _take_fact(self, name: str) -> None:
         fact = self.menu.get(name)

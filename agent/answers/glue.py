@@ -28,6 +28,20 @@ _OWN_RULES: Final = re.compile(
     r"\b(?:my|the|these) (?:system )?(?:rules|instructions|prompt|guidelines)\b|system prompt|(?:הכללים|ההנחיות|ההוראות) של",
     re.IGNORECASE,
 )
+# What the assistant is, and what becomes of what is written, is a fact of its own.
+_OF_ITSELF: Final = re.compile(
+    r"\bi(?:\sam|['’]m) (?:(?!not|no|neither)\w+ ){0,4}(?:assistant|bot|chatbot|robot|machine|computer|program|ai|human|person|pharmacist)\b"
+    r"|\b(?:trained|programmed) by\b"
+    r"|(?<![א-ת])אני (?:[א-ת]+ )?(?:עוזר|עוזרת|בוט|רובוט|מחשב|תוכנה|בינה|רוקח|רוקחת|אנושי|אנושית)(?![א-ת])",
+    re.IGNORECASE,
+)
+_HONEST: Final = re.compile(
+    r"(?:no[,.!]? )?i(?:\sam|['’]m) (?:only |just )?an? (?:automated |digital |virtual |chat )*(?:assistant|bot|computer program)"
+    r"(?: of (?:the|this) pharmacy)?(?:[,;]? (?:and )?(?:not|neither|nor|no)(?: an?)? (?:pharmacist|doctor|person|human))*[.!,]?"
+    r"|(?:לא[,.!]? )?אני (?:רק )?(?:עוזר|עוזרת|בוט)(?: (?:אוטומטי|אוטומטית|דיגיטלי|דיגיטלית|וירטואלי|וירטואלית))?(?: של בית המרקחת)?"
+    r"(?:,? ו?לא (?:רוקח|רוקחת|רופא|רופאה|אדם|בן אדם))*[.!,]?",
+    re.IGNORECASE,
+)
 _PLACEHOLDER: Final = re.compile(r"\[\[?|\]\]?")
 _ALLOWED_NAMES: Final = frozenset(
     words("I I'm I'll I've I'd OK Okay English Hebrew Rx OTC Sorry Israel עברית")
@@ -61,7 +75,7 @@ _AMBIGUOUS: Final = frozenset(
     | {"לא", "נכון", "יש", "יש לנו", "אין", "אין לנו", "אפשר", "מותר", "אסור", "לגמרי"}
 )
 """Words that answer by themselves only before a mark: "No, …", but not "No pharmacist has to …"."""
-_OF_HEALTH: Final = ("leaflet", "interaction", "ingredients", "dosage")
+_OF_HEALTH: Final = ("leaflet", "interaction")
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,8 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("markup")
     if _OWN_RULES.search(sentence):
         found.append("prompt_leak")
+    if _OF_ITSELF.search(sentence) and not _HONEST.fullmatch(sentence.strip()):
+        found.append("claim")
     if _is_disguised(sentence):
         found.append("letters")
     if _numbers(sentence) - _numbers(around.message):

@@ -82,7 +82,7 @@ class FallbackSession(Session):
         self._due = obligations.due(understood)
         self._results: list[StepResult] = []
         self._menu = Menu(turn.state.get("facts", []), self.language)
-        self._menu.add([*obligations.refusal_facts(understood, turn), *obligations.unassessable(understood)])
+        self._menu.add(obligations.facts_at_once(understood, turn))
         self._facts: list[list[Fact]] = []  # of each result
         # Results that the model is sent with those of the next step.
         self._held: list[tuple[StepResult, list[Fact]]] = []

@@ -51,11 +51,15 @@ def unassessable(understood: Understood) -> list[Fact]:
     return [Fact("interaction", ", ".join(names), text, is_required=True, is_lasting=False)]
 
 
-def refusal_facts(understood: Understood, turn: Turn) -> list[Fact]:
-    """Return the refusal of advice, which the answer to a request for advice must have."""
-    if not turn.refused:
-        return []
-    return [Fact("refusal", "", part.text, is_required=True, is_lasting=False) for part in understood.parts]
+def facts_at_once(understood: Understood, turn: Turn) -> list[Fact]:
+    """Return the facts of a turn before anything is looked up.
+
+    What the assistant is; the refusal, to a request for advice; that an interaction cannot be assessed.
+    """
+    itself = Fact("assistant", "", understood.renderer.say("who"), is_lasting=False, id="f0")
+    refusals = understood.parts if turn.refused else ()
+    refused = [Fact("refusal", "", part.text, is_required=True, is_lasting=False) for part in refusals]
+    return [itself, *refused, *unassessable(understood)]
 
 
 def asked_together(understood: Understood) -> list[int]:

@@ -127,6 +127,10 @@ def _known(turn: Turn, menu: Menu, hints: Hints, hidden: Placeholders, language:
         known["prescriptions"] = "only in our own window; patient_matter shows the way"
     if menu.remembered:
         known["facts_of_earlier_turns"] = _menu(menu.remembered)
+    remembered = {fact.id for fact in menu.remembered}
+    known["facts"] = _menu(
+        [fact for fact in menu.facts if fact.id not in remembered and not fact.is_required]
+    )
     if menu.required:
         known["facts_that_are_shown_in_any_case"] = _menu(menu.required)
     if turn.refused:
@@ -214,6 +218,7 @@ _CORRECTIONS: Final = {
     "length": "is too long",
     "verdict": "answers yes or no where no fact does",
     "fragment": "is not a sentence of its own",
+    "repeated": "repeats a fact; name its id instead",
     "unknown_fact": "names a fact that does not exist",
     "prompt_leak": "repeats your rules",
 }

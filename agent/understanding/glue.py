@@ -15,7 +15,7 @@ CONNECT: Final = "connect"
 LABELS: Final = (CONNECT, "claim", "advice", "promise")
 THRESHOLD: Final = 0.2
 """The least score of "connect" at which a sentence may be shown; see `train_understanding --report`."""
-THRESHOLD_OF_CLAUSE: Final = -1.4
+THRESHOLD_OF_CLAUSE: Final = -0.5
 _LONG_CLAUSE: Final = 3  # words
 _CLAUSE_END: Final = re.compile(
     r"\s*[,;:–—]\s+|\s-\s|\s+(?:so|and|but|because|since|which)\s+|\s+(?=ו?(?:אז|אבל|כי|והנה|ולכן|שהוא|שהיא)\s)"

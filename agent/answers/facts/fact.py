@@ -64,6 +64,8 @@ class Menu:
         added = []
         for fact in facts:
             key = (fact.kind, fact.subject, fact.text)
+            if fact.id:
+                ids[key] = fact.id
             if key not in ids:
                 ids[key] = f"f{self._next}"
                 self._next += 1

@@ -1,5 +1,6 @@
 """Make the facts of medicines: what is on file about a product, its leaflet, lists of products, interactions."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -21,6 +22,10 @@ SECTIONS: Final = (
 )  # fmt: skip
 """What a leaflet may have a text about."""
 MOST_LISTED: Final = 10
+_NEEDS: Final = re.compile(r"prescription|\brx\b|מרשם", re.IGNORECASE)
+_WITHOUT: Final = re.compile(
+    r"without|over[- ]the[- ]counter|\botc\b|no prescription|free sale|בלי|ללא|חופשי", re.IGNORECASE
+)
 
 
 def product_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
@@ -53,9 +58,13 @@ def _pack(renderer: Renderer, facts: ProductFacts) -> Fact:
 
 
 def prescription_fact(renderer: Renderer, facts: ProductFacts) -> Fact:
-    """Return whether a product needs a prescription."""
-    name = renderer.of(facts)
-    return Fact("prescription", name, renderer.say("rx_yes" if facts["rx"] else "rx_no", name=name))
+    """Return whether a product needs a prescription: a yes or no, as the customer's question has it."""
+    name, question = renderer.of(facts), renderer.turn.text
+    is_needed = bool(facts["rx"])
+    polarity = None
+    if _NEEDS.search(question):
+        polarity = is_needed is not bool(_WITHOUT.search(question))
+    return Fact("prescription", name, renderer.say("rx_yes" if is_needed else "rx_no", name=name), polarity)
 
 
 def rx_note(renderer: Renderer, facts: ProductFacts) -> Fact | None:
