@@ -17,7 +17,7 @@ LONGEST_SENTENCE: Final = 1_500  # characters without any end
 _GAP: Final = re.compile(r"(?<=[.!?:…])\s*\n\s*|(?<=[.!?…])(?<!\d\.)\s+|\n\s*\n\s*")
 """Where a sentence ends; a lone line break without a mark before it does not end one."""
 _LONG: Final = 160  # characters from which a fact is a paragraph of its own
-_WARNING: Final = "interaction"
+_WARNINGS: Final = frozenset({"interaction", "allergy"})
 _OPEN_ENDS: Final = ".!?:,;–—-…"
 
 
@@ -107,7 +107,7 @@ class Composition:
 
         A warning that was added does not: the question may have been about something else.
         """
-        if any(fact in self.chosen or fact.kind != _WARNING for fact in self.used):
+        if any(fact in self.chosen or fact.kind not in _WARNINGS for fact in self.used):
             return True
         return bool(self.words) and not self.dropped and not self.words[-1].endswith(":")
 

@@ -97,6 +97,13 @@ _TAKEN: Final = _function(
     "The customer says that they take this medicine. The system checks what comes up against it.",
     {"medication_name": _TEXT},
 )
+NOTE_ALLERGY: Final = "note_allergy"
+_ALLERGY: Final = _function(
+    NOTE_ALLERGY,
+    "The customer says that they, or somebody whom they ask for, are allergic to this. The system checks what comes up "
+    "against it.",
+    {"allergen": {"type": "string", "description": "as the customer wrote it"}},
+)
 
 
 def functions_offered(turn: Turn) -> Sequence[Mapping[str, Any]]:
@@ -114,7 +121,7 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
     of_patients = (_IDENTIFY, _REFILL, _FORGET) if is_identified else (_IDENTIFY,)
-    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _RENEWAL, *of_patients)
+    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _ALLERGY, _RENEWAL, *of_patients)
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,13 @@ class Procedure:
     topic: str = ""
     emergency: Emergency | None = None
     for_somebody_else: bool = False
+    notes: tuple[Step, ...] = ()
+    """What the customer said in passing, which is noted first."""
+
+
+def notes_of(calls: Sequence[Call]) -> tuple[Step, ...]:
+    """Return the steps that note what the customer takes or is allergic to."""
+    return tuple(_step(call) for call in calls if call.name in (NOTE_TAKEN, NOTE_ALLERGY))
 
 
 def procedure_of(calls: Sequence[Call]) -> Procedure | None:
@@ -181,6 +195,8 @@ def _step(call: Call) -> Step:
         return Step("store.info", {"query": call.arguments.get("query")})
     if call.name == NOTE_TAKEN:
         return Step("medicine.taken", {"medication_name": _name_in(call)})
+    if call.name == NOTE_ALLERGY:
+        return Step("allergy.noted", {"allergen": str(call.arguments.get("allergen") or "")[:200]})
     if call.name not in _TOOLS:
         raise ModelUnavailable("unknown_tool")
     # Also a patient's tool that was not offered: the door refuses it and writes that down.
