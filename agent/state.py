@@ -23,6 +23,15 @@ class RememberedMedication(TypedDict, total=False):
     """The kind of it that the customer asked for: "children" or "extended"."""
 
 
+class RememberedAllergen(TypedDict):
+    """What somebody is allergic to: ingredients by id, classes; with neither it cannot be checked."""
+
+    en: str
+    he: str
+    ingredients: list[int]
+    classes: list[str]
+
+
 class RememberedPlace(TypedDict, total=False):
     """A store, a city, or a place without a store (`unserved`); `query` is what tools are given."""
 
@@ -88,8 +97,10 @@ class ConversationState(TypedDict, total=False):
     earlier: list[RememberedMedication]
     takes: list[RememberedMedication]
     """The medicines that the customer said they take."""
+    allergies: list[RememberedAllergen]
+    """The allergies that the customer mentioned."""
     warned: list[str]
-    """The pairs of medicines that were warned of unasked: "1-15"."""
+    """What was warned of unasked: pairs of medicines ("1-15"), allergens with a product."""
     shown: list[RememberedMedication]
     """The products that were listed last."""
     prescriptions: list[RememberedPrescription]

@@ -8,7 +8,7 @@ from django.db.models import Q
 from prescriptions.audit import Access, audit_record
 from prescriptions.contacts import Contact, contact_parse
 from prescriptions.errors import PatientNotFound, PrescriptionNotFound
-from prescriptions.models import Patient, Prescription
+from prescriptions.models import Allergy, Patient, Prescription
 
 _LARGEST_ID = 2**63 - 1
 
@@ -42,6 +42,20 @@ def prescriptions_for(patient: Patient, *, access: Access) -> list[Prescription]
         why=access.why,
         patient=patient,
         detail={"prescriptions": [row.pk for row in rows]},
+    )
+    return rows
+
+
+def allergies_for(patient: Patient, *, access: Access) -> list[Allergy]:
+    """Return the allergies on this patient's file with their ingredients, by id."""
+    rows = list(Allergy.objects.filter(patient=patient).select_related("ingredient").order_by("id"))
+    audit_record(
+        who=access.who,
+        what="allergies_read",
+        where=access.where,
+        why=access.why,
+        patient=patient,
+        detail={"allergies": [row.pk for row in rows]},
     )
     return rows
 

@@ -19,7 +19,7 @@ _GAP: Final = re.compile(r"(?<=[.!?:…])\s*\n\s*|(?<=[.!?…])(?<!\d\.)\s+|\n\s
 _LONG: Final = 160  # characters from which a fact is a paragraph of its own
 _SHORTEST_REPEATED: Final = 20  # characters; shorter words stand in facts by chance
 _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
-_WARNING: Final = "interaction"
+_WARNINGS: Final = frozenset({"interaction", "allergy"})
 _OPEN_ENDS: Final = ".!?:,;–—-…"
 
 
@@ -109,7 +109,7 @@ class Composition:
 
         A warning that was added does not: the question may have been about something else.
         """
-        if any(fact in self.chosen or fact.kind != _WARNING for fact in self.used):
+        if any(fact in self.chosen or fact.kind not in _WARNINGS for fact in self.used):
             return True
         return bool(self.words) and not self.dropped and not self.words[-1].endswith(":")
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from agent.answers.render import count, dated, label, measure, say
 from agent.inference.base import Turn
-from agent.state import RememberedMedication, RememberedPlace, RememberedPrescription
+from agent.state import RememberedAllergen, RememberedMedication, RememberedPlace, RememberedPrescription
 from pharmacy_site.lib.text import Language
 
-Named = RememberedMedication | RememberedPlace | RememberedPrescription
+Named = RememberedMedication | RememberedPlace | RememberedPrescription | RememberedAllergen
 """What a conversation remembers by its name in both languages."""
 Facts = Mapping[str, object]
 """What is on file about something, its texts in both languages: `label_en`, `label_he`."""

@@ -332,6 +332,43 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Not everything could be assessed: {names}. Please ask a pharmacist about it.",
         "לא ניתן היה לבדוק הכול: {names}. נא לשאול על כך רוקח או רוקחת.",
     ),
+    # -- allergies ------------------------------------------------------------------------------------------
+    "allergy_noted": (
+        "Noted for this conversation: an allergy to {names}. What comes up here is compared with it as far as our data goes; "
+        "please also tell the pharmacist.",
+        "רשמתי לשיחה הזו: אלרגיה ל{names}. מה שיעלה כאן ייבדק מולה ככל שהנתונים שלנו מאפשרים; נא לומר זאת גם לרוקח או לרוקחת.",
+    ),
+    "allergy_said": ("You mentioned an allergy to {allergen}.", "ציינתם אלרגיה ל{allergen}."),
+    "allergy_file": ("An allergy to {allergen} is on your file.", "בתיק שלכם רשומה אלרגיה ל{allergen}."),
+    "allergy_ingredient": (
+        "{name} contains {detail}. Speak to a pharmacist or doctor before it is taken.",
+        "{name} מכיל {detail}. יש לשוחח עם רוקח או רופא לפני הנטילה.",
+    ),
+    "allergy_group": (
+        "{name} belongs to that group. Speak to a pharmacist or doctor before it is taken.",
+        "{name} שייך לקבוצה הזו. יש לשוחח עם רוקח או רופא לפני הנטילה.",
+    ),
+    "allergy_class": (
+        "{name} belongs to the same group: {detail}. Speak to a pharmacist or doctor before it is taken.",
+        "{name} שייך לאותה קבוצה: {detail}. יש לשוחח עם רוקח או רופא לפני הנטילה.",
+    ),
+    "allergy_related": (
+        "{name} belongs to a related group: {detail}. A pharmacist can say what that means.",
+        "{name} שייך לקבוצה קרובה: {detail}. רוקח או רוקחת יכולים לומר מה המשמעות.",
+    ),
+    "allergy_unchecked": (
+        "An allergy to {names} cannot be checked here. Please ask a pharmacist before a medicine is taken.",
+        "איני יכול לבדוק כאן אלרגיה ל{names}. נא לשאול רוקח או רוקחת לפני נטילת תרופה.",
+    ),
+    "allergy_partly": (
+        "Our data was not enough to check allergies for {names}. Please ask a pharmacist about it.",
+        "הנתונים שלנו לא הספיקו לבדיקת אלרגיות עבור {names}. נא לשאול על כך רוקח או רוקחת.",
+    ),
+    "allergy_error": (
+        "Allergies could not be checked right now. Please ask a pharmacist before a medicine is taken.",
+        "לא ניתן היה לבדוק אלרגיות כרגע. נא לשאול רוקח או רוקחת לפני נטילת תרופה.",
+    ),
+    "allergen_other": ("another substance", "חומר אחר"),
     "same_yes": (
         "{a} and {b} contain the same active ingredients: {ingredients}.",
         "{a} ו{b} מכילים אותם חומרים פעילים: {ingredients}.",

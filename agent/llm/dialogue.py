@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import Any, Final
 
@@ -21,7 +22,14 @@ from agent.inference.base import (
 )
 from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
-from agent.llm.functions import Procedure, functions_offered, procedure_of, steps_of, with_identifiers
+from agent.llm.functions import (
+    Procedure,
+    functions_offered,
+    notes_of,
+    procedure_of,
+    steps_of,
+    with_identifiers,
+)
 from agent.llm.offline.understand import Understood
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
@@ -83,7 +91,7 @@ class LanguageSession:
         )
         if completion.calls:
             if procedure := procedure_of(completion.calls):
-                return procedure
+                return replace(procedure, notes=notes_of(completion.calls))
             if self._turn.refused:
                 raise ModelUnavailable("unknown_tool")  # advice is refused without looking anything up
             if not left:
@@ -131,7 +139,7 @@ class LanguageSession:
             content = prompt.result_json(result, facts, self._hidden, self._language)
             if call:
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
-            else:
+            elif facts:  # a check of ours that found nothing is no news
                 called = f"The system has already called {result.step.name}: {content}"
                 self._messages.append({"role": "system", "content": called})
         self._open_calls = ()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from agent.answers.allergies import allergy_part
 from agent.answers.composition import Composition
 from agent.answers.emergencies import alarm_reply
 from agent.answers.facts.fact import Fact, Menu
@@ -29,11 +30,12 @@ from agent.inference.base import (
 from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
+from agent.llm.offline.allergies import allergens_said, allergy_step, in_own_words, products_in
 from agent.llm.offline.clashes import clash_step, taken_ids
 from agent.llm.offline.frames import OF_IDENTITY
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
-from agent.state import ConversationState, RememberedMedication
+from agent.state import ConversationState, RememberedAllergen, RememberedMedication
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language
 
@@ -70,6 +72,8 @@ class FallbackState:
     is_announced: bool = False
     """Whether the answer says that the assistant works in basic mode."""
     corrections: int = 0
+    procedure: Procedure | None = None
+    """What the language model asked for, while its notes are taken."""
 
 
 class FallbackSession(Session):
@@ -89,8 +93,13 @@ class FallbackSession(Session):
         # Ids that were checked together.
         self._checked = {pk for step in self._due for pk in step.arguments["med_ids"]}
         self._checks_clash = False  # whether the next result is of a check against the medicines taken
+        self._compared: set[tuple[int, int]] = (
+            set()
+        )  # products, each with the number of allergens it was compared with
         self._warned: list[str] = []
-        self._noted: list[RememberedMedication] = []  # taken by the customer, as the model understood them
+        # What the customer takes and is allergic to, as the model understood it.
+        self._noted: list[RememberedMedication] = []
+        self._allergies: list[RememberedAllergen] = []
         self._state = FallbackState()
 
     @property
@@ -102,14 +111,17 @@ class FallbackSession(Session):
         """Return the next steps, or the answer, of whichever model can give one."""
         if self._state.offline:
             return await self._next_offline(self._state.offline, results, speech)
-        self._noted += [result.result["medicine"] for result in results if "medicine" in result.result]
+        self._take_notes(results)
+        if procedure := self._state.procedure:
+            self._state.procedure = None
+            return await self._carry_out(procedure, speech)
         fresh = [(result, self._menu_of(result)) for result in results]
         if due := self._due:
             self._due = []
             return due
-        if (clash := self._clash_step()) is not None:
-            self._held, self._checks_clash = [*self._held, *fresh], True
-            return [clash]
+        if (check := self._clash_step() or self._allergy_step()) is not None:
+            self._held = [*self._held, *fresh]
+            return [check]
         fresh, self._held = [*self._held, *fresh], []
         while True:
             answer = self._composition(speech)
@@ -132,7 +144,17 @@ class FallbackSession(Session):
         if asked is None:
             return obligations.completed(self._understood, self._turn_with_notes(), self._results, answer)
         speech.restart()
-        return await self._carry_out(asked, speech) if isinstance(asked, Procedure) else asked
+        if not isinstance(asked, Procedure):
+            return asked
+        if not asked.notes or asked.emergency:
+            return await self._carry_out(asked, speech)
+        self._state.procedure = asked
+        return asked.notes
+
+    def _take_notes(self, results: Sequence[StepResult]) -> None:
+        for result in (one.result for one in results):
+            self._noted += [result["medicine"]] if "medicine" in result else []
+            self._allergies += in_own_words(result.get("allergies", ()), self.turn.text)
 
     def _clash_step(self) -> Step | None:
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
@@ -141,6 +163,25 @@ class FallbackSession(Session):
         if step is None or set(step.arguments["med_ids"]) <= self._checked:
             return None
         self._checked |= set(step.arguments["med_ids"])
+        self._checks_clash = True
+        return step
+
+    def _allergy_step(self) -> Step | None:
+        """Return the check of products that came up against allergies, unless it was made.
+
+        When an allergy is new, what was talked about before comes up again.
+        """
+        said = allergens_said(self._understood, self._turn_with_notes())
+        asked = obligations.came_up(self._understood, self._results)
+        if self._understood.allergies or self._allergies:
+            asked += products_in(self.turn.state)
+        step = allergy_step(asked, said, self.turn)
+        if step is None:
+            return None
+        pairs = {(pk, len(said)) for pk in step.arguments["med_ids"]}
+        if pairs <= self._compared:
+            return None
+        self._compared |= pairs
         return step
 
     def _menu_of(self, result: StepResult) -> list[Fact]:
@@ -149,6 +190,8 @@ class FallbackSession(Session):
         if self._checks_clash:
             self._checks_clash = False
             return self._menu.add(self._clash_facts(renderer, result))
+        if result.step.name == "allergies.check":
+            return self._menu.add(self._allergy_facts(renderer, result))
         self._results.append(result)
         self._facts.append(self._menu.add(facts_of(renderer, result)))
         repeated = [obligations.is_repeated(one, self._results) for one in self._results]
@@ -168,12 +211,23 @@ class FallbackSession(Session):
         texts = part.text.split("\n\n") if part.text else []
         return [Fact("interaction", names, text, is_required=True, is_lasting=False) for text in texts]
 
-    def _turn_with_notes(self) -> Turn:
-        """Return the turn with what came up in it: medicines that the model noted, pairs that were warned of."""
+    def _allergy_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
+        part = allergy_part(renderer, result, self._turn_with_notes().state.get("warned", ()))
+        self._warned = part.state.get("warned", self._warned)
+        texts = part.text.split("\n\n") if part.text else []
+        names = listed(
+            [renderer.name(one["product"]) for one in result.result.get("matches", ())], self.language
+        )
+        return [Fact("allergy", names, text, is_required=True, is_lasting=False) for text in texts]
+
+    def _turn_with_notes(self, *, is_begun_anew: bool = False) -> Turn:
+        """Return the turn with what came up in it: what the model noted, and, in the same answer, what was warned of."""
         state: ConversationState = {**self.turn.state}
         if self._noted:
             state["takes"] = [*state.get("takes", ()), *self._noted]
-        if self._warned:
+        if self._allergies:
+            state["allergies"] = [*state.get("allergies", ()), *self._allergies]
+        if self._warned and not is_begun_anew:
             state["warned"] = self._warned
         return replace(self.turn, state=state)
 
@@ -206,7 +260,7 @@ class FallbackSession(Session):
     async def _next_offline(
         self, offline: OfflineSession, results: Sequence[StepResult], speech: Speech
     ) -> Sequence[Step] | Reply:
-        offline.turn = self.turn
+        offline.turn = self._turn_with_notes(is_begun_anew=True)
         answered = await offline.next(results, speech)
         if not isinstance(answered, Reply) or not self._state.is_announced:
             return answered

@@ -89,6 +89,12 @@ _TAKEN: Final = _function(
     "The customer takes this medicine: the system checks what comes up against it.",
     {"medication_name": _TEXT},
 )
+NOTE_ALLERGY: Final = "note_allergy"
+_ALLERGY: Final = _function(
+    NOTE_ALLERGY,
+    "The customer, or whom they ask for, is allergic to this: the system checks what comes up against it.",
+    {"allergen": _TEXT},
+)
 
 
 def functions_offered(turn: Turn) -> Sequence[Mapping[str, Any]]:
@@ -105,7 +111,7 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _MATTER)
+    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _ALLERGY, _MATTER)
 
 
 @dataclass(frozen=True)
@@ -117,6 +123,13 @@ class Procedure:
     topic: str = ""
     emergency: Emergency | None = None
     for_somebody_else: bool = False
+    notes: tuple[Step, ...] = ()
+    """What the customer said in passing, which is noted first."""
+
+
+def notes_of(calls: Sequence[Call]) -> tuple[Step, ...]:
+    """Return the steps that note what the customer takes or is allergic to."""
+    return tuple(_step(call) for call in calls if call.name in (NOTE_TAKEN, NOTE_ALLERGY))
 
 
 def procedure_of(calls: Sequence[Call]) -> Procedure | None:
@@ -165,6 +178,8 @@ def _step(call: Call) -> Step:
         return Step("store.info", {"query": call.arguments.get("query")})
     if call.name == NOTE_TAKEN:
         return Step("medicine.taken", {"medication_name": _name_in(call)})
+    if call.name == NOTE_ALLERGY:
+        return Step("allergy.noted", {"allergen": str(call.arguments.get("allergen") or "")[:200]})
     if call.name not in _TOOLS:
         raise ModelUnavailable("unknown_tool")
     # Also a patient's tool that was not offered: the door refuses it and writes that down.

@@ -141,6 +141,13 @@ def looked_up(results: Sequence[StepResult]) -> list[int]:
     return list(dict.fromkeys(found))
 
 
+def came_up(understood: Understood, results: Sequence[StepResult]) -> list[int]:
+    """Return the ids of the products that the message names, or that were looked up, also as prescriptions."""
+    prescribed = [row for result in results for row in result.evidence.get("prescriptions", ())]
+    ids = [row["med_id"] for row in prescribed if "med_id" in row]
+    return list(dict.fromkeys([*asked_together(understood), *looked_up(results), *ids]))
+
+
 def _talked_about(results: Sequence[StepResult]) -> ConversationState:
     """Return the state after this answer: the medicines that were looked up, and the products that were listed."""
     looked = [result for result in results if result.ok]

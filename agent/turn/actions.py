@@ -16,6 +16,7 @@ from agent.conversation.stores import branches_all, by_distance, store_nearest, 
 from agent.inference.base import Step
 from agent.llm.offline.reading.recognise import recognise
 from agent.models import Run
+from agent.turn.allergies import allergies_compared, allergy_noted
 from agent.turn.steps import ActionResult
 from pharmacy_site.lib.bilingual import labels
 from prescriptions import identity
@@ -163,6 +164,8 @@ ACTIONS: Final[Mapping[str, Callable[[Run, Step, str], ActionResult]]] = {
     "store.info": store_info,
     "site.answer": site_answer,
     "medicine.taken": medicine_taken,
+    "allergy.noted": allergy_noted,
+    "allergies.check": allergies_compared,
     "handoff.open": handoff_open,
     "refill.ask": refill_ask,
     "refill.pass_on": refill_pass_on,

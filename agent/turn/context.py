@@ -262,7 +262,9 @@ def _is_personal(context: TurnContext) -> bool:
         and state.get("patient") == context.began_as.pk
         and bool(state.get("personal"))
     )
-    looked_up = any(tool_get(call.step.name).private for call in context.tool_runs if call.outcome)
+    looked_up = any(tool_get(call.step.name).private for call in context.tool_runs if call.outcome) or any(
+        result.is_personal for result in context.results if isinstance(result, ActionResult)
+    )
     return looked_up or context.usage.personal or is_about_them
 
 

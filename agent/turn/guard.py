@@ -20,10 +20,12 @@ from agent.inference.base import FixedReply, Model, Reply, Session, Speech, Step
 from agent.llm import chosen
 from agent.llm.offline.reading.known_words import cue_lexicon
 from agent.llm.offline.session import OfflineModel
+from agent.llm.offline.understand import is_plain_remark
 from agent.models import Run
 from agent.safety import emergency, policy
 from agent.safety.emergency.after import remark_in
 from agent.state import ConversationState
+from agent.threads import run_db
 from agent.tools.base import redact
 from agent.turn import open_emergency
 from agent.turn.answer_check import OutputCheck
@@ -57,7 +59,7 @@ async def intercept(context: TurnContext, model: Model) -> Session | None:
         return FixedReply(turn, alarm_reply(turn, alarms, emergency.kinds_of(alarms)))
     session = await _settled(context)
     if not open_emergency.is_open(turn.state):
-        turn = context.turn = _with_refusal(turn)
+        turn = context.turn = await run_db(_with_refusal)(turn)
         if turn.refused and not session and not model.says_refusals:
             return await OfflineModel().open(turn)
         return session
@@ -89,7 +91,9 @@ def _with_refusal(turn: Turn) -> Turn:
     if not turn.text or turn.code.get("outcome"):
         return turn
     verdict = policy.check_input(turn.text)
-    return turn if verdict == policy.InputVerdict.ANSWER else replace(turn, refused=str(verdict.name))
+    if verdict == policy.InputVerdict.ANSWER or is_plain_remark(turn):
+        return turn
+    return replace(turn, refused=str(verdict.name))
 
 
 @dataclass

@@ -38,7 +38,7 @@ _OF_MEDICINES: Final = frozenset(
         "what_refill",
     }
 )
-_NOT_CALM: Final = frozenset({"person", "health", "upset", "unknown"})
+_NOT_CALM: Final = frozenset({"person", "health", "upset", "unknown", "allergy_noted"})
 
 
 def is_open(state: ConversationState) -> bool:

@@ -46,6 +46,8 @@ class ActionResult(StepResult):
     """What an action of the server returns to the model, and what it changed."""
 
     ok: bool = True
+    is_personal: bool = False
+    """Whether it read a patient's data, so that the answer may hold some."""
     identity_changed: bool = False
     """Whether it proved who asks, or ended the proof."""
     events: Sequence[tuple[str, Mapping[str, Any]]] = ()

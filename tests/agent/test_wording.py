@@ -47,6 +47,7 @@ def test_every_sentence_is_used_somewhere() -> None:
         "doing",
         "leaflet_",
         "pair_",
+        "allergy_",
         "unknown_",
         "refuse",
         "card_",

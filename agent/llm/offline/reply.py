@@ -19,6 +19,7 @@ _ASKING: Final = frozenset(
 )
 _REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
 _MOST_TAKEN: Final = 12
+_MOST_ALLERGIES: Final = 20
 _FORGOTTEN: Final = frozenset({"text", "others", "places", "offered"})
 
 
@@ -56,6 +57,9 @@ def _state_after(
     taken = {one["id"]: one for one in (*before.get("takes", ()), *medicines_taken(understood.message))}
     if taken:
         state["takes"] = list(taken.values())[-_MOST_TAKEN:]
+    allergies = {(one["en"], one["he"]): one for one in (*before.get("allergies", ()), *understood.allergies)}
+    if allergies:
+        state["allergies"] = list(allergies.values())[-_MOST_ALLERGIES:]
     state["focus"] = _named(state.get("focus", []), [*_medicines(understood), *focus])
     ids = [medicine.get("id") for medicine in state["focus"]]
     if focus and [medicine.get("id") for medicine in focus] != ids:

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final
 
+from agent.answers.allergies import allergy_part
 from agent.answers.interactions import clash_part
 from agent.answers.layout import paragraphs
 from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
+from agent.llm.offline.allergies import allergens_said, allergy_step, products_in
 from agent.llm.offline.clashes import clash_step, taken_ids
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, SURE, Frame
 from agent.llm.offline.plans import branch_stock, facts, listing, patients, stock, talk
@@ -53,6 +55,7 @@ PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
     "renew_doctor": patients.renew_doctor,
     "resend": patients.resend,
     "logout": patients.logout,
+    "allergy_noted": talk.allergy_noted,
     **dict.fromkeys(COURTESIES, talk.courtesy),
 }
 
@@ -103,6 +106,8 @@ class OfflineSession(Session):
             parts.append(facts.lost(renderer, part) if frame.confidence < SURE else part)
         if clash := (yield from self._clashes(renderer, parts)):
             parts.append(clash)
+        if allergy := (yield from self._allergies(renderer, parts)):
+            parts.append(allergy)
         return reply_of(self._understood, parts, self.turn)
 
     def _clashes(
@@ -122,6 +127,22 @@ class OfflineSession(Session):
             return None
         [result] = yield [step]
         part = clash_part(renderer, result, taken, state.get("warned", ()))
+        return part if part.text else None
+
+    def _allergies(
+        self, renderer: Renderer, parts: Sequence[AnswerPart]
+    ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
+        """Check the products of the answer against allergies; what was talked about before, when one is new."""
+        state = self.turn.state
+        asked = [pk for part in parts for pk in products_in(part.state)]
+        if self._understood.allergies:
+            asked += products_in(state)
+        step = allergy_step(asked, allergens_said(self._understood, self.turn), self.turn)
+        if step is None:
+            return None
+        [result] = yield [step]
+        warned = next((part.state["warned"] for part in reversed(parts) if "warned" in part.state), None)
+        part = allergy_part(renderer, result, state.get("warned", ()) if warned is None else warned)
         return part if part.text else None
 
 

@@ -11,10 +11,12 @@ from agent.answers.refusals import not_understood, refusal
 from agent.answers.renderer import Renderer
 from agent.inference.base import Turn
 from agent.llm.offline.frames import LOST, PLAIN_FACTS, SURE, Frame
+from agent.llm.offline.reading.allergies import allergies_apart
 from agent.llm.offline.reading.decide import decide
 from agent.llm.offline.reading.message import Message
 from agent.llm.offline.reading.recognise import recognise
 from agent.safety import policy
+from agent.state import RememberedAllergen
 from pharmacy_site.lib.text import Language, language_of
 
 
@@ -28,6 +30,8 @@ class Understood:
     parts: tuple[AnswerPart, ...] = ()
     answers_question: bool = False
     """Whether the message answers a question of ours: a name, a choice, a yes, an identifier."""
+    allergies: tuple[RememberedAllergen, ...] = ()
+    """The allergies that it mentions; `message` is without them, so that none is taken for a medicine that is asked for."""
 
 
 def understand(turn: Turn) -> Understood:
@@ -38,8 +42,17 @@ def understand(turn: Turn) -> Understood:
         # The code went to that person's own contact: whose prescriptions they are is proven now.
         frame = replace(frame, details={k: v for k, v in frame.details.items() if k != "other_person"})
         return Understood(Renderer(turn, turn.language), (frame,), Message("", (), ()))
-    message = recognise(turn.text)
-    renderer = Renderer(turn, _language(turn, message))
+    whole = recognise(turn.text)
+    renderer = Renderer(turn, _language(turn, whole))
+    said, message = allergies_apart(whole)
+    understood = _understood(turn, renderer, message, said)
+    return replace(understood, allergies=tuple(said))
+
+
+def _understood(
+    turn: Turn, renderer: Renderer, message: Message, said: Sequence[RememberedAllergen]
+) -> Understood:
+    """Decide what a message wants beside the allergies that it mentions; they are what is answered if nothing else is."""
     decided = decide(message, turn.state)
     frames = decided.frames
     if turn.refused:
@@ -47,6 +60,8 @@ def understand(turn: Turn) -> Understood:
     first = frames[0] if frames else Frame("unknown", 0.4)
     if first.intent == "language":
         renderer = Renderer(turn, first.details["language"])
+    if said and (first.confidence < LOST or first.intent == "unknown"):
+        return Understood(renderer, (Frame("allergy_noted", 0.95, details={"allergies": said}),), message)
     if first.confidence < LOST or first.intent == "unknown":
         misses = int(turn.state.get("misses") or 0) + 1
         return Understood(renderer, (), message, (not_understood(renderer, misses),))
@@ -81,3 +96,12 @@ def _refused(turn: Turn, renderer: Renderer, message: Message, frames: Sequence[
             found = decide(rest, {**turn.state, "pending": None}).frames if rest.clauses else ()
             plain = [frame for frame in found if frame.intent in PLAIN_FACTS and frame.confidence >= SURE]
     return Understood(renderer, tuple(plain), message, (part,))
+
+
+def is_plain_remark(turn: Turn) -> bool:
+    """Return whether a message mentions an allergy and asks, at most, for facts that no advice can hide in."""
+    said, rest = allergies_apart(recognise(turn.text))
+    if not said or policy.check_input(rest.text) != policy.InputVerdict.ANSWER:
+        return False
+    frames = decide(rest, {**turn.state, "pending": None}).frames if rest.clauses else ()
+    return all(frame.intent in PLAIN_FACTS for frame in frames)

@@ -8,6 +8,7 @@ from agent.answers.branches import WEEK, hours_of_week, hours_on_day, hours_toda
 from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.layout import bullets, numbered, paragraphs
 from agent.answers.parts import AnswerPart
+from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step
 from agent.llm.offline.frames import Frame
@@ -35,6 +36,13 @@ def courtesy(renderer: Renderer, frame: Frame) -> Plan:
     return AnswerPart(
         renderer.say(frame.intent), suggestions=[renderer.say(chip) for chip in chips], state=state
     )
+
+
+def allergy_noted(renderer: Renderer, frame: Frame) -> Plan:
+    """Say that the allergies of this message are noted."""
+    yield from ()
+    names = listed([renderer.name(one) for one in frame.details["allergies"]], renderer.language)
+    return AnswerPart(renderer.say("allergy_noted", names=names))
 
 
 def person(renderer: Renderer, frame: Frame) -> Plan:

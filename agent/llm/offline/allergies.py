@@ -1,0 +1,43 @@
+"""Decide when the products of an answer are compared with allergies: those that were mentioned and those on file."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from agent.answers.render import say
+from agent.inference.base import Step, Turn
+from agent.llm.offline.understand import Understood
+from agent.state import ConversationState, RememberedAllergen
+from pharmacy_site.lib.text import words
+
+
+def allergens_said(understood: Understood, turn: Turn) -> list[RememberedAllergen]:
+    """Return the allergies that the customer has mentioned in this conversation."""
+    return [*turn.state.get("allergies", ()), *understood.allergies]
+
+
+def allergy_step(asked: Iterable[int], said: Sequence[RememberedAllergen], turn: Turn) -> Step | None:
+    """Return the check of these products; None when there is nothing to check.
+
+    Of a customer who is identified, the allergies on file count too: the server reads them.
+    """
+    ids = list(dict.fromkeys(asked))
+    if not ids or not (said or turn.identifier):
+        return None
+    return Step("allergies.check", {"med_ids": ids, "said": list(said)})
+
+
+def products_in(state: ConversationState) -> Iterator[int]:
+    """Yield the products that an answer, or a conversation so far, is about."""
+    for one in (*state.get("focus", ()), *state.get("shown", ())):
+        if "id" in one:
+            yield one["id"]
+    for row in state.get("prescriptions", ()):
+        yield row["med_id"]
+
+
+def in_own_words(allergens: Iterable[RememberedAllergen], message: str) -> Iterator[RememberedAllergen]:
+    """Yield what a language model noted; a text that the customer did not write stays without its words."""
+    own = set(words(message))
+    for one in allergens:
+        if not (one["ingredients"] or one["classes"] or own.issuperset(words(one["en"]))):
+            one = {**one, "en": say("allergen_other", "en"), "he": say("allergen_other", "he")}
+        yield one
