@@ -49,7 +49,7 @@ def test_comments_are_left_out_and_addresses_in_texts_stay() -> None:
     source = '/** Why. */\n/**\n * Long,\n */\nconst map = "https://maps.example";\n  // here\nconsole.log(map); // there\n'
     joined = script_joined("entry.js", reader(entry_js=source))
     assert 'const map = "https://maps.example";\nconsole.log(map); // there\n' in joined
-    assert not re.search("Why|Long|here$", joined.replace("there", ""), re.MULTILINE)
+    assert not any(comment in joined for comment in ("Why", "Long", "// here"))
 
 
 @pytest.mark.parametrize(
