@@ -14,6 +14,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 SCRIPTS: Final = ("site/demo.js", "embed/frame.js", "embed/continue.js")
 _IMPORT: Final = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";$', re.MULTILINE)
+_COMMENT: Final = re.compile(r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)\n", re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 _OTHER: Final = re.compile(r"^(?:import|export)\b.*|\bimport\(.*|\bimport\.meta\b.*", re.MULTILINE)
 Read = Callable[[str], str]
@@ -46,7 +47,7 @@ class PageFilesStorage(CompressedManifestStaticFilesStorage):
 def script_joined(entry: str, read: Read) -> str:
     """Return a module together with all that it imports, as one module that imports nothing.
 
-    Each module keeps a scope of its own. Raises ValueError for what cannot be joined: another form of import or export
+    Each module keeps a scope of its own; comments on lines of their own are left out. Raises ValueError for what cannot be joined: another form of import or export
     than `import { names } from "./file.js";` and `export` before a declaration, or a circle of imports.
     """
     joined: dict[str, str] = {}
@@ -62,7 +63,7 @@ def script_joined(entry: str, read: Read) -> str:
             lambda found: (
                 f"const {{{found[1].replace(' as ', ': ')}}} = {add(normpath(join(dirname(path), found[2])))};"
             ),
-            read(path),
+            _COMMENT.sub("", read(path)),
         )
         exported = ", ".join(_EXPORT.findall(source))
         source = _EXPORT.sub("", source)

@@ -12,6 +12,8 @@ from pharmacy_site.lib.text import clean
 NO_EMAIL = "-"
 NO_PHONE = "-"
 _LONGEST = 254
+_NO_BREAK = "\N{WORD JOINER}"
+"""Lines may be broken after an ellipsis."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,12 @@ def contact_parse(identifier: str) -> Contact:
         return Contact(text=text, email=text)
     phone = phone_parse(text)
     return Contact(text=text) if phone is None else Contact(text=phone, phone=phone)
+
+
+def email_masked(email: str) -> str:
+    """Return an e-mail address as its owner recognises it and nobody else reads it: "d…@example.com"."""
+    name, _, domain = email.partition("@")
+    return f"{name[:1]}…{_NO_BREAK}@{domain}"
 
 
 def phone_parse(text: str) -> str | None:

@@ -4,6 +4,7 @@ from typing import Final
 from uuid import UUID, uuid4
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from prescriptions.audit import audit_record
@@ -48,6 +49,19 @@ def handoff_open(
             who = f"chat:{conversation_id}" if conversation_id else "system"
             _record(handoff, who=who, what="handoff_opened", where="chat" if conversation_id else "system")
     return handoff
+
+
+def handoffs_waiting() -> QuerySet[Handoff]:
+    """Return the open hand-offs in the order in which staff take them: emergencies first, then the oldest."""
+    return Handoff.objects.filter(state=Handoff.State.OPEN).order_by("-is_urgent", "pk")
+
+
+def waiting_before(handoff: Handoff) -> int:
+    """Return how many open hand-offs staff take before this one."""
+    is_before = Q(is_urgent=handoff.is_urgent, pk__lt=handoff.pk)
+    if not handoff.is_urgent:
+        is_before |= Q(is_urgent=True)
+    return handoffs_waiting().filter(is_before).count()
 
 
 def handoffs_mark_urgent(conversation_id: UUID) -> None:

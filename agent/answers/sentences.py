@@ -613,19 +613,26 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "amount": ("₪{price}", "₪{price}"),
     "card_handoff": ("Request {number}", "פנייה {number}"),
     "handoff_waiting": ("Waiting for our staff", "ממתין לצוות"),
-    "staff_now": (
-        "Our staff read requests while a branch is open: now, until {time}.",
-        "הצוות קורא פניות כשסניף פתוח: עכשיו, עד {time}.",
+    "handoff_next": ("Waiting, you are next", "ממתינה, הבאה בתור"),
+    "handoff_reading": (
+        "Our staff read this conversation and deal with your request.",
+        "הצוות שלנו קורא את השיחה ומטפל בפנייה.",
     ),
+    "handoff_chat": ("In this chat", "בשיחה הזאת"),
+    "handoff_chat_or_email": (
+        "In this chat; our staff can also write by email to {email}.",
+        "בשיחה הזאת; הצוות יכול גם לכתוב בדוא״ל אל {email}.",
+    ),
+    "staff_now": ("Now; {store} is open until {time}.", "עכשיו; סניף {store} פתוח עד {time}."),
     "staff_today": (
-        "All branches are closed now. Our staff read this from {time}.",
-        "כל הסניפים סגורים עכשיו. הצוות יקרא את הפנייה החל מ-{time}.",
+        "From {time}, when {store} opens; all branches are closed now.",
+        "החל מ-{time}, עם פתיחת סניף {store}; כל הסניפים סגורים עכשיו.",
     ),
     "staff_on": (
-        "All branches are closed now. Our staff read this from {day} at {time}.",
-        "כל הסניפים סגורים עכשיו. הצוות יקרא את הפנייה החל מ{day} ב-{time}.",
+        "From {day} at {time}, when {store} opens; all branches are closed now.",
+        "החל מ{day} ב-{time}, עם פתיחת סניף {store}; כל הסניפים סגורים עכשיו.",
     ),
-    "staff_phone": ("By phone: {store}, {phone}.", "בטלפון: {store}, {phone}."),
+    "staff_phone": ("{store}, {phone}", "{store}, {phone}"),
     "staff_page": (
         "You may close this page: the request stays with us under its number.",
         "אפשר לסגור את הדף: הפנייה נשארת אצלנו תחת המספר שלה.",
@@ -750,6 +757,10 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
             "{name} במלאי ב{store}, אך המלאי מוגבל ({n} יחידות).",
             "{name} במלאי ב{store}, אך המלאי מוגבל ({n} יחידות).",
         ),
+    ),
+    "handoff_before": (
+        ("Waiting, {n} before you", "Waiting, {n} before you", "Waiting, {n} before you"),
+        ("ממתינה, פנייה אחת לפניכם", "ממתינה, שתי פניות לפניכם", "ממתינה, {n} פניות לפניכם"),
     ),
     "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
     "units_low": (
@@ -880,6 +891,10 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "pack": ("Pack", "אריזה"),
         "state": ("Status", "מצב"),
         "reason": ("Reason", "סיבה"),
+        "when": ("A person answers", "מענה אנושי"),
+        "next": ("What happens next", "מה קורה עכשיו"),
+        "hear": ("You hear from us", "איך נעדכן אתכם"),
+        "phone": ("By phone", "בטלפון"),
         "price": ("Price on file", "מחיר רשום"),
         "directions": ("Directions", "אופן הנטילה"),
         "last_filled": ("Last filled", "נופק לאחרונה"),

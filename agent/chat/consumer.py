@@ -173,6 +173,8 @@ class ChatConsumer(ChatSocket):
             "retention_days": settings.CHAT_RETENTION_DAYS,
             "feedback": [{"seq": seq, "rating": rating} for seq, rating in resumed.ratings],
             "identity": "elsewhere" if entrance.identity_elsewhere else "here",
+            "located": conversation.location is not None,
+            "queue": resumed.queue,
         }
         if run := resumed.run:
             answer["active_run"] = {"run_id": str(run.pk)}

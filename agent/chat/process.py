@@ -10,6 +10,7 @@ from django.conf import settings
 from agent.chat.hub import Hub
 from agent.chat.protocol import RESTART
 from agent.chat.runner import Runner
+from agent.chat.server_messages import EphemeralMessage
 from agent.conversation import modes
 from agent.conversation.embedding import tickets_purge
 from agent.conversation.retention import AT_ONCE, conversations_expire
@@ -86,7 +87,14 @@ def process() -> Process:
 
 
 def ring_from_thread(key: str) -> None:
-    """Make open sockets of this process read a log that has grown, from outside the event loop."""
+    """Make a conversation's open sockets read its log, which has grown, from outside the event loop."""
     for loop, here in list(_processes.items()):
         if loop.is_running():
             loop.call_soon_threadsafe(here.hub.ring, key)
+
+
+def send_from_thread(key: str, message: EphemeralMessage) -> None:
+    """Send an ephemeral message to a conversation's open sockets, from outside the event loop."""
+    for loop, here in list(_processes.items()):
+        if loop.is_running():
+            loop.call_soon_threadsafe(here.hub.send, key, message)

@@ -2,6 +2,7 @@
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from agent.conversation.handoff import QueuePlace
 from agent.conversation.records import NumberedEvent
 
 
@@ -19,7 +20,7 @@ class Rating(TypedDict):
 
 
 class HelloOk(TypedDict):
-    """Answers a hello. `events` are those that the client has missed, in order."""
+    """Answers a hello. `events` are those that the client has missed, in order; `located`: a location is shared."""
 
     type: Literal["hello.ok"]
     conversation: str
@@ -29,6 +30,8 @@ class HelloOk(TypedDict):
     retention_days: int
     feedback: list[Rating]
     identity: Literal["here", "elsewhere"]
+    located: bool
+    queue: list[QueuePlace]
     active_run: NotRequired[RunReference]
 
 
@@ -102,6 +105,12 @@ class HandoverReady(TypedDict):
     url: str
 
 
+class HandoffQueue(QueuePlace):
+    """Says that an open hand-off has another place in the queue."""
+
+    type: Literal["handoff.queue"]
+
+
 class ConversationEnded(TypedDict):
     """Says that the secret opens nothing any more; the socket is closed."""
 
@@ -126,7 +135,7 @@ class Pong(TypedDict):
 
 
 RunMessage = RunStarted | ToolStarted | ToolFinished | MessageDelta
-EphemeralMessage = RunMessage | ConversationEnded
+EphemeralMessage = RunMessage | HandoffQueue | ConversationEnded
 """What reaches whoever listens at the moment and is stored nowhere."""
 ServerMessage = (
     NumberedEvent

@@ -211,10 +211,12 @@ def redacted(event: NumberedEvent) -> NumberedEvent:
     """Return an event as clients read it, without what was said in it."""
     if event["type"] == "confirm.requested":
         return {**event, "summary": {**event["summary"], "rows": []}}
+    if event["type"] == "handoff.updated":
+        return cast("NumberedEvent", {key: value for key, value in event.items() if key != "contact"})
     if event["type"] != "message.completed":
         return event
     text = say("veiled" if event["role"] == "assistant" else "veiled_words", as_language(event["lang"]))
-    hidden = {"text": text, "cards": [], "suggestions": [], "tools": []}
+    hidden = {"text": text, "cards": [], "suggestions": [], "tools": [], "locate": False}
     return cast("NumberedEvent", event | {key: value for key, value in hidden.items() if key in event})
 
 

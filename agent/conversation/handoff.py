@@ -1,19 +1,30 @@
 """Hand-offs of a conversation: the row with its number, and the event by which clients learn of it."""
 
 from dataclasses import dataclass
+from typing import TypedDict
+from uuid import UUID
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from agent.answers.handoffs import waiting_text
+from agent.answers.handoffs import hearing_row, queue_words, waiting_rows
+from agent.answers.render import say
 from agent.conversation import events
 from agent.conversation.runs import run_still_ours
 from agent.conversation.stores import store_of_staff
 from agent.models import Conversation, Run
 from pharmacy_site.lib.text import as_language
 from prescriptions import handoffs
+from prescriptions.contacts import email_masked
 from prescriptions.models import Handoff, Patient
+
+
+class QueuePlace(TypedDict):
+    """Where an open hand-off stands, in the words and the language of its card."""
+
+    number: str
+    queue: str
 
 
 @dataclass(frozen=True)
@@ -50,15 +61,35 @@ def hand_over(
         summary=summary,
         is_urgent=conversation.emergency_open,
     )
-    language = as_language(conversation.language)
-    message = waiting_text(reason, store_of_staff(), timezone.localdate(), language)
+    language = as_language(opened.language)
+    place = conversation.state.get("place") or {}
+    rows = waiting_rows(reason, store_of_staff(place.get("store")), timezone.localdate(), language)
     events.event_append(
         conversation_id=conversation.pk,
         type="handoff.updated",
-        payload={"number": opened.number, "state": "open", "message": message},
+        payload={
+            **queue_place(opened, handoffs.waiting_before(opened)),
+            "state": "open",
+            "lang": language,
+            "rows": rows,
+            "contact": hearing_row(email_masked(patient.email) if patient else "", language),
+            "message": say("staff_page", language),
+        },
         run=run,
+        patient=patient,
     )
     return opened
+
+
+def queue_place(handoff: Handoff, before: int) -> QueuePlace:
+    """Return the number of an open hand-off, and in words how many are before it."""
+    return {"number": handoff.number, "queue": queue_words(before, as_language(handoff.language))}
+
+
+def queue_places(conversation_id: UUID) -> list[QueuePlace]:
+    """Return where the open hand-offs of a conversation stand now."""
+    waiting = handoffs.handoffs_waiting().filter(conversation_id=conversation_id)
+    return [queue_place(row, handoffs.waiting_before(row)) for row in waiting]
 
 
 def run_hand_over(

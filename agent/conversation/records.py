@@ -34,6 +34,8 @@ class NumberedEvent(TypedDict):
     tools: NotRequired[list[Any]]
     # Of a question for a yes or a no:
     summary: NotRequired["ConfirmSummary"]
+    # Of a hand-off: how the patient hears of it.
+    contact: NotRequired[list[str]]
 
 
 class MessagePayload(TypedDict):
@@ -50,6 +52,8 @@ class MessagePayload(TypedDict):
     run_id: NotRequired[str]
     tools: NotRequired[list[Any]]
     factual: NotRequired[bool]
+    # Whether the customer's location would help.
+    locate: NotRequired[bool]
     phones: NotRequired[list[str]]
     personal: NotRequired[bool]
     confirm_id: NotRequired[str]

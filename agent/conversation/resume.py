@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from agent.conversation import events
+from agent.conversation.handoff import QueuePlace, queue_places
 from agent.conversation.records import NumberedEvent
 from agent.conversation.runs import OPEN
 from agent.models import Conversation, Run
@@ -17,6 +18,8 @@ class Resumption:
     run_is_shown: bool
     """Whether this client may see what the run shows: it may be another patient's."""
     ratings: list[tuple[int, int]]
+    queue: list[QueuePlace]
+    """Where the open hand-offs stand by now."""
 
 
 def conversation_resume(conversation: Conversation, seq: int) -> Resumption:
@@ -30,4 +33,5 @@ def conversation_resume(conversation: Conversation, seq: int) -> Resumption:
         run=run,
         run_is_shown=answered is None or events.is_shown(answered, conversation),
         ratings=list(conversation.feedback.order_by("seq").values_list("seq", "rating")),
+        queue=queue_places(conversation.pk),
     )

@@ -70,11 +70,14 @@ def by_distance(stores: Sequence[Store], origin: Point) -> list[dict[str, Any]]:
     ]
 
 
-def store_of_staff() -> dict[str, Any] | None:
-    """Return the facts of the branch whose staff read a request: the one open longest, else the one that opens first."""
+def store_of_staff(talked_about: int | None = None) -> dict[str, Any] | None:
+    """Return the facts of the branch whose staff read a request.
+
+    That is the one talked about if it is open now, else the one open longest, else the one that opens first.
+    """
     stores = stores_described(branches_all())
     if is_open := [store for store in stores if store["open_now"] and store["closes_at"]]:
-        return max(is_open, key=lambda store: str(store["closes_at"]))
+        return max(is_open, key=lambda store: (store["store_id"] == talked_about, str(store["closes_at"])))
     return min(
         (store for store in stores if store["opens_at"]),
         key=lambda store: str(store["opens_at"]),

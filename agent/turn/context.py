@@ -1,6 +1,6 @@
 """Read what a turn needs before the model is called, and write its answer: two transactions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -249,9 +249,19 @@ def _payload(context: TurnContext, reply: Reply) -> MessagePayload:
         payload["confirm_id"], payload["decision"] = confirm["id"], confirm["decision"]
     if _is_personal(context):
         payload["personal"] = True
+    if context.conversation.location is None and _lists_branches(context, reply):
+        payload["locate"] = True
     if reply.phones:
         payload["phones"] = list(reply.phones)
     return payload
+
+
+def _lists_branches(context: TurnContext, reply: Reply) -> bool:
+    """Return whether the answer lists branches, which the customer's location would put in order."""
+    described = [result.result for result in context.results if result.step.name == "store.info"]
+    return any(len(found.get("stores", ())) > 1 for found in described) or any(
+        len(data.get("stores", ())) > 1 for card in reply.cards if isinstance(data := card["data"], Mapping)
+    )
 
 
 def _is_personal(context: TurnContext) -> bool:

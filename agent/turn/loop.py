@@ -79,6 +79,8 @@ async def step_run(context: TurnContext, step: Step, progress: ProgressSink) -> 
     """Run one step: an action of the server, or a tool."""
     result: StepResult
     if step.name in ACTIONS:
+        # What an action writes to the customer is in the language of the answer, also before that is stored.
+        context.run.conversation.language = context.language
         result = action = await run_db(action_run)(context.run, step, context.run.input.get("address", ""))
         if action.identity_changed:
             await run_db(refresh_identity)(context)

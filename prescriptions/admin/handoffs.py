@@ -42,9 +42,10 @@ class HandoffAdmin(PatientData):
     actions = ["close"]
 
     def get_ordering(self, request: HttpRequest) -> Sequence[Any]:
-        """Put those first that wait with an emergency."""
-        waits_urgently = Q(state=Handoff.State.OPEN, is_urgent=True)
-        return [Case(When(waits_urgently, then=0), default=1).asc(), "-pk"]
+        """Put those first that wait, emergencies before others and then the oldest, as customers are told."""
+        is_open = Q(state=Handoff.State.OPEN)
+        rank = Case(When(is_open & Q(is_urgent=True), then=0), When(is_open, then=1), default=2)
+        return [rank.asc(), Case(When(is_open, then="pk")).asc(), "-pk"]
 
     @admin.display(description=_("urgent"), ordering="is_urgent")
     def urgent(self, row: Handoff) -> str:

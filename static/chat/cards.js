@@ -52,7 +52,8 @@ function piece(value, lang) {
 function sentence(value, lang, attributes = {}) {
   const text = plain(value);
   if (!text) return null;
-  const other = hasHebrew(text) ? !/[a-z]/i.test(text) && "rtl" : "ltr";
+  const latin = /[a-z]/i.test(text);
+  const other = hasHebrew(text) ? !latin && "rtl" : latin && "ltr";
   return h("p", { dir: other || null, ...attributes }, textNodes(text, lang));
 }
 

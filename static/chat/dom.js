@@ -5,6 +5,7 @@ const ICONS = {
   send: "M3 20.5 22 12 3 3.5v6.6l11 1.9-11 1.9z",
   person: "M12 12a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9zm0 2.2c-4 0-8.5 2-8.5 5V21h17v-1.8c0-3-4.5-5-8.5-5z",
   clear: "M6.4 5 12 10.6 17.6 5 19 6.4 13.4 12l5.6 5.6-1.4 1.4-5.6-5.6L6.4 19 5 17.6l5.6-5.6L5 6.4z",
+  plus: "M10.7 4h2.6v6.7H20v2.6h-6.7V20h-2.6v-6.7H4v-2.6h6.7z",
   menu: "M12 7.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4zm0 6.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4zm0 6.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4z",
   stop: "M6 6h12v12H6z",
   up: "M2.5 10.5h4V21h-4zM8.5 21h8.6c.9 0 1.6-.5 1.9-1.3l2.4-6.4c.1-.3.1-.5.1-.8v-1.7c0-1-.8-1.9-1.9-1.9h-5.8l.9-4.2v-.3c0-.4-.2-.8-.4-1L13.2 2.4 8.9 8.6c-.3.4-.4.8-.4 1.3z",
@@ -93,6 +94,11 @@ export function textNodes(text, lang) {
 
 function runNodes(text, runs, dir) {
   return pieces(text, runs, (run) => h("bdi", { dir }, wholeNodes(run)), wholeNodes);
+}
+
+/** What a customer typed as nodes; its direction is that of its first letter, as `dir="auto"` takes it. */
+export function typedNodes(text) {
+  return textNodes(text, languageOf(/\p{L}/u.exec(text)?.[0] ?? ""));
 }
 
 /** Text as nodes; phones, ranges and amounts with their units stay on one line. `before` ends just before the text. */

@@ -2,7 +2,7 @@
 
 import { direction, h, icon } from "./dom.js";
 
-/** `parts` are the elements that do something: menu, person, place, banner, code, composer. */
+/** `parts` are the elements that do something: menu, person, fresh, banner, code, composer. */
 export function layout({ word, switchUrl, frame, onclose, parts }) {
   const { lang } = word;
   const other = lang === "he" ? "en" : "he";
@@ -45,11 +45,16 @@ export function layout({ word, switchUrl, frame, onclose, parts }) {
         title,
         h("p", { class: "chat-disclosure" }, word("disclosure")),
       ),
-      switchUrl ? h("a", { class: "chat-switch", href: switchUrl, lang: other, hreflang: other }, word("switchTo")) : null,
       parts.menu,
       frame ? close : null,
     ),
-    h("div", { class: "chat-tools" }, parts.person, parts.place),
+    h(
+      "div",
+      { class: "chat-tools" },
+      parts.person,
+      parts.fresh,
+      switchUrl ? h("a", { class: "chat-switch", href: switchUrl, lang: other, hreflang: other }, word("switchTo")) : null,
+    ),
     parts.banner,
     h(
       "div",

@@ -21,7 +21,7 @@ export class Menu {
       this.close();
       act();
     };
-    const entry = ([key, act]) => h("li", {}, h("button", { type: "button", onclick: choose(act) }, word(key)));
+    const entry = ([key, act]) => h("li", { "data-key": key }, h("button", { type: "button", onclick: choose(act) }, word(key)));
     const size = (percent) =>
       h(
         "button",
@@ -49,6 +49,11 @@ export class Menu {
     this.button.focus();
   }
 
+  /** Whether the entry of this key is there. */
+  offer(key, offered) {
+    this.panel.querySelector(`[data-key="${key}"]`).hidden = !offered;
+  }
+
   #toggle() {
     this.#show(this.panel.hidden);
   }
@@ -70,7 +75,7 @@ export class Menu {
       event.preventDefault();
       return this.close();
     }
-    const buttons = [...this.panel.querySelectorAll("button")];
+    const buttons = [...this.panel.querySelectorAll("li:not([hidden]) button, .chat-sizes button")];
     const at = buttons.indexOf(document.activeElement);
     const target = {
       ArrowDown: at + 1,
@@ -158,6 +163,16 @@ export function privacyNotice(word, days) {
     title: word("privacy"),
     paragraphs: [word("intro"), ...kept, word("privacyHere"), word("privacyErase")],
     answers: [{ label: word("ok"), kind: "chat-main" }],
+  };
+}
+
+/** Whether to leave this chat for a new one. */
+export function beginQuestion(word, begin) {
+  return {
+    title: word("begin"),
+    paragraphs: [word("beginAsk")],
+    answers: [{ label: word("beginNo") }, { label: word("beginYes"), kind: "chat-main", act: begin }],
+    question: true,
   };
 }
 

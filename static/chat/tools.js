@@ -1,6 +1,7 @@
-/** The two buttons above the transcript: "talk to a person", always one press away, and "use my location". */
+/** What is pressed besides the composer: a person, a new chat, the location, numbers to call. */
 
 import { h, icon, wholeNodes } from "./dom.js";
+import { wordsIn } from "./words.js";
 
 const WITHIN = 15_000;
 const FRESH_FOR = 5 * 60_000;
@@ -30,63 +31,70 @@ export class PersonButton {
   }
 }
 
-/** Asks the browser for the location only when pressed, shows that it is shared, and takes it back. */
+/** A button that begins a new chat. */
+export function newButton(word, begin) {
+  return h("button", { type: "button", class: "chat-new", onclick: begin }, icon("plus"), h("span", {}, word("fresh")));
+}
+
+/** Asks the browser for the location only when a button under an answer is pressed, and takes it back. */
 export class Place {
   #asking = 0; // number of the question to the browser whose answer counts; 0 when none is open
   #asked = 0;
-  #shared = false;
 
-  /** `share` is given {lat, lng} in degrees, null when it is taken back, undefined where it never was. */
-  constructor({ word, share, tell }) {
-    Object.assign(this, { word, share, tell });
-    this.label = h("span", {}, word("place"));
-    this.button = h(
-      "button",
-      { type: "button", class: "chat-place-button", hidden: !navigator.geolocation, onclick: () => this.#press() },
-      icon("place"),
-      this.label,
-    );
+  /**
+   * `share` is given {lat, lng} in degrees, null when it is taken back, undefined where it never was; `mark(shared)` shows
+   * whether it is shared.
+   */
+  constructor({ word, share, tell, mark }) {
+    Object.assign(this, { word, share, tell, mark });
+  }
+
+  /** The button under an answer of this language; `then()` asks again, now with the location. */
+  button(lang, then) {
+    if (!navigator.geolocation) return null;
+    const word = wordsIn(lang);
+    const label = h("span", {}, word("place"));
+    const press = () => this.#press(button, label, word, then);
+    const button = h("button", { type: "button", class: "chat-plain chat-locate", onclick: press }, icon("place"), label);
+    return button;
+  }
+
+  stop() {
+    this.#show(null);
+    this.tell(this.word("placeOff"));
   }
 
   /** The chat begins anew: nothing was ever shared in it. */
   reset() {
-    this.#asking = 0;
     this.#show(undefined);
   }
 
-  #press() {
+  #press(button, label, word, then) {
     if (this.#asking) return;
-    if (this.#shared) {
-      this.#show(null);
-      this.tell(this.word("placeOff"));
-      return;
-    }
     const question = (this.#asking = this.#asked += 1);
-    this.label.textContent = this.word("placeAsking");
-    this.button.setAttribute("aria-disabled", "true");
-    const then = (act) => (answer) => {
+    button.setAttribute("aria-disabled", "true");
+    label.textContent = word("placeAsking");
+    const answered = (act) => (answer) => {
+      button.removeAttribute("aria-disabled");
+      label.textContent = word("place");
       if (question !== this.#asking) return;
       this.#asking = 0;
       act(answer);
     };
     navigator.geolocation.getCurrentPosition(
-      then(({ coords }) => {
+      answered(({ coords }) => {
         this.#show({ lat: coarse(coords.latitude), lng: coarse(coords.longitude) });
         this.tell(this.word("placeOn"));
+        then();
       }),
-      then(({ code }) => {
-        this.#show(null);
-        this.tell(this.word(code === 1 ? "placeDenied" : "placeUnknown"));
-      }),
+      answered(({ code }) => this.tell(this.word(code === 1 ? "placeDenied" : "placeUnknown"))),
       { timeout: WITHIN, maximumAge: FRESH_FOR },
     );
   }
 
   #show(location) {
-    this.#shared = Boolean(location);
-    this.label.textContent = this.word(location ? "placeStop" : "place");
-    this.button.removeAttribute("aria-disabled");
-    this.button.classList.toggle("chat-on", this.#shared);
+    this.#asking = 0;
+    this.mark(Boolean(location));
     this.share(location);
   }
 }

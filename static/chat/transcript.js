@@ -2,7 +2,7 @@
 
 import { Answers, stepList } from "./answers.js";
 import { Browsing } from "./browse.js";
-import { direction, h, hour, icon, paragraphs, wholeNodes } from "./dom.js";
+import { direction, h, hour, icon, paragraphs, typedNodes, wholeNodes } from "./dom.js";
 
 const NEAR_END = 80; // pixels: closer than this the view follows new messages
 
@@ -18,8 +18,8 @@ export class Transcript {
   /**
    * @param {object} parts `view` scrolls, `list` holds the items, `jump` is the button "new messages"
    * @param {object} actions `choose(text)` a suggestion, `retry(id)` a refused message, `busy(yes)` while answers are in
-   *   the making; `card(content, lang)`, `calls(event)` and `extras(event)` give the elements of a card, of the numbers to
-   *   call and of what is shown under an answer
+   *   the making; `card(content, lang)`, `calls(event)`, `locate(event)` and `extras(event)` give the elements of a
+   *   card, of the numbers to call, of the question for the location and of what is shown under an answer
    */
   constructor({ view, list, jump, word, lang, announcer, actions, debug = false }) {
     Object.assign(this, { view, list, jump, word, lang, announcer, actions, debug });
@@ -60,7 +60,7 @@ export class Transcript {
   /** The customer's words, shown before the server has them. */
   echo(id, text) {
     this.#dropChips();
-    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, wholeNodes(text))], {
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto" }, typedNodes(text))], {
       meta: [h("span", { class: "chat-state" }, this.word(this.#online ? "sending" : "waiting"))],
     });
     this.#echoes.set(id, item);
@@ -131,6 +131,7 @@ export class Transcript {
       h("div", { class: "chat-text" }, paragraphs(text, lang)),
       this.actions.calls(event),
       ...cards,
+      this.actions.locate(event),
       h("div", { class: "chat-foot" }, steps, at ? h("p", { class: "chat-meta" }, this.#time(at)) : null, this.actions.extras(event)),
     ];
     const item = this.#item(role, content, { lang, at });
@@ -159,10 +160,10 @@ export class Transcript {
   }
 
   /** An element of its own between the messages. */
-  add(element, { fresh, spoken }) {
+  add(element, { fresh, spoken, lang = this.lang }) {
     const item = this.#item("system", [element]);
     this.#place(item, fresh);
-    if (fresh) this.announcer.say(spoken, this.lang);
+    if (fresh) this.announcer.say(spoken, lang);
     return item;
   }
 
@@ -177,19 +178,27 @@ export class Transcript {
   }
 
   /** The newest state of a hand-off: one card for each number. */
-  handoff(number, content, fresh) {
-    const element = this.actions.card(content, this.lang);
+  handoff(number, content, lang, fresh) {
+    const element = this.actions.card(content, lang);
     if (!element) return;
     const earlier = this.#handoffs.get(number);
     const focused = earlier?.contains(document.activeElement);
     earlier?.remove();
-    const item = this.add(element, { fresh, spoken: [...element.querySelectorAll("p, dt, dd")].map((each) => each.textContent).join(". ") });
+    const spoken = [...element.querySelectorAll("p, dt, dd")].map((each) => each.textContent).join(". ");
+    const item = this.add(element, { fresh, spoken, lang });
     this.#handoffs.set(number, item);
     if (!earlier) {
       this.#question = { item, spoken: "", always: true };
       this.answers.items.at(-1)?.after(item);
     }
+    this.grown();
     if (focused) item.focus({ preventScroll: true });
+  }
+
+  /** The card of a hand-off has other words; it stays where it is. */
+  handoffChanged(number, content, lang) {
+    this.#handoffs.get(number)?.querySelector(".chat-card").replaceWith(this.actions.card(content, lang));
+    this.grown();
   }
 
   /** Something in it takes more room now: stays at the end, unless the reader has scrolled up. */
@@ -216,7 +225,7 @@ export class Transcript {
     echo?.remove();
     this.#dropChips();
     const meta = fresh ? this.#sent(at) : at ? [this.#time(at)] : [];
-    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, wholeNodes(text))], { at, meta });
+    const item = this.#item("user", [h("p", { class: "chat-text", dir: "auto", lang }, typedNodes(text))], { at, meta });
     this.#place(item, false);
     if (focused) item.focus({ preventScroll: true });
   }

@@ -8,12 +8,13 @@ import { Composer } from "./composer.js";
 import { Confirmations } from "./confirm.js";
 import { Connection } from "./connection.js";
 import { Feedback } from "./feedback.js";
+import { Handoffs } from "./handoffs.js";
 import { Handover } from "./handover.js";
 import { layout } from "./layout.js";
-import { eraseQuestion, Menu, privacyNotice, Sheet } from "./overlays.js";
+import { beginQuestion, eraseQuestion, Menu, privacyNotice, Sheet } from "./overlays.js";
 import { download } from "./record.js";
 import { IdleWatch, store } from "./store.js";
-import { calls, PersonButton, Place } from "./tools.js";
+import { calls, newButton, PersonButton, Place } from "./tools.js";
 import { Transcript } from "./transcript.js";
 import { wordsIn } from "./words.js";
 
@@ -115,6 +116,7 @@ export class Chat {
         ["privacy", () => this.sheet.open(privacyNotice(word, this.days))],
         ["end", () => this.end()],
         ["erase", () => this.sheet.open(eraseQuestion(word, () => this.#erase()))],
+        ["placeStop", () => this.place.stop()],
       ],
       resize: (percent) => (this.section.dataset.size = percent),
     });
@@ -122,6 +124,13 @@ export class Chat {
       word,
       share: (location) => (this.connection.location = location),
       tell: (sentence) => this.transcript.notice(sentence),
+      mark: (shared) => this.#located(shared),
+    });
+    this.menu.offer("placeStop", false);
+    this.handoffs = new Handoffs({
+      show: (...card) => this.transcript.handoff(...card),
+      change: (...card) => this.transcript.handoffChanged(...card),
+      say: (sentence, lang) => this.announcer.say(sentence, lang),
     });
     Object.assign(
       this,
@@ -133,7 +142,7 @@ export class Chat {
         parts: {
           menu: this.menu.element,
           person: this.person.element,
-          place: this.place.button,
+          fresh: newButton(word, () => this.#askNew()),
           banner: this.banner.element,
           code: this.code.element,
           composer: this.composer.element,
@@ -155,6 +164,8 @@ export class Chat {
         choose: (text) => this.#choose(text),
         retry: (id) => this.connection.retry(id),
         card: (content, lang) => this.#card(content, lang),
+        locate: ({ locate, lang: said = lang }) =>
+          locate ? this.place.button(said, () => this.#choose(wordsIn(said)("placeQuestion"))) : null,
         calls: ({ phones }) => (phones?.length ? calls(phones, word) : null),
         extras: ({ role, seq, phones, tools, factual = tools?.length > 0 }) =>
           role === "assistant" && Number.isInteger(seq) && factual && !phones?.length ? this.feedback.add(seq) : null,
@@ -185,7 +196,7 @@ export class Chat {
     const { transcript, confirmations, feedback } = this;
     const { answers } = transcript;
     const on = {
-      "hello.ok": () => this.#welcome(event),
+      "hello.ok": () => this.#welcome(event, fresh),
       "message.accepted": () => transcript.accepted(event.client_msg_id),
       "message.completed": () => this.#completed(event, fresh),
       "message.delta": () => answers.delta(event),
@@ -204,6 +215,7 @@ export class Chat {
       "confirm.requested": () => this.#confirm(event, fresh),
       "feedback.saved": () => feedback.saved(event),
       "handoff.updated": () => this.#handoff(event, fresh),
+      "handoff.queue": () => this.handoffs.moved(event, fresh),
       "handover.ready": () => this.handover.ready(event),
       "mode.changed": () => this.banner.mode(event.mode),
       "conversation.deleted": () => this.#gone("erased"),
@@ -215,7 +227,7 @@ export class Chat {
     this.#tell({ type: event.type, fresh });
   }
 
-  #welcome(event) {
+  #welcome(event, fresh) {
     const run = event.active_run?.run_id ?? null;
     this.transcript.answers.resume(run);
     if (!run) {
@@ -226,6 +238,9 @@ export class Chat {
     if (this.days) this.consent.textContent = this.word("consent", { days: this.days });
     for (const { seq, rating } of event.feedback ?? []) this.feedback.kept(seq, rating);
     this.banner.mode(event.mode);
+    for (const place of event.queue ?? []) this.handoffs.moved(place, fresh);
+    // Shared on this page before it was loaded again: it can be taken back.
+    if (event.located) this.#located(true);
   }
 
   #completed(event, fresh) {
@@ -288,14 +303,8 @@ export class Chat {
   }
 
   #handoff(event, fresh) {
-    const { word } = this;
     this.person.asked(false);
-    const rows = [
-      [word("handoffNumber"), event.number],
-      [word("handoffState"), word(`handoff_${event.state}`) || event.state],
-    ];
-    const content = { kind: "handoff", data: { title: word(`handoff_title_${event.state}`) || word("handoff"), rows, note: event.message } };
-    this.transcript.handoff(String(event.number), content, fresh);
+    this.handoffs.updated(event, fresh);
   }
 
   #gone(key) {
@@ -350,6 +359,17 @@ export class Chat {
     if (!this.#erasing) this.transcript.notice(this.word("notNowOffline"));
   }
 
+  #askNew() {
+    if (!this.list.childElementCount) return this.composer.focus();
+    this.sheet.open(beginQuestion(this.word, () => this.#beginAgain()));
+  }
+
+  /** Shows whether the location is shared: then no answer asks for it, and the menu takes it back. */
+  #located(shared) {
+    this.section.toggleAttribute("data-located", shared);
+    this.menu.offer("placeStop", shared);
+  }
+
   #beginAgain() {
     this.connection.restart();
     this.#clear();
@@ -381,6 +401,7 @@ export class Chat {
     this.transcript.clear(options);
     this.confirmations.clear();
     this.feedback.clear();
+    this.handoffs.clear();
     this.handover.clear();
     this.code.close();
   }

@@ -34,6 +34,13 @@ const WORDS = {
   moved: ["This chat goes on in the window that you opened.", "השיחה ממשיכה בחלון שפתחתם."],
   erased: ["The conversation was deleted. You can begin a new one.", "השיחה נמחקה. אפשר להתחיל שיחה חדשה."],
   begin: ["Begin a new chat", "שיחה חדשה"],
+  fresh: ["New chat", "שיחה חדשה"],
+  beginAsk: [
+    "What was said is cleared from this page. A request to our staff stays with them.",
+    "מה שנכתב כאן יימחק מהדף. פנייה שכבר נמסרה לצוות נשארת אצלו.",
+  ],
+  beginYes: ["Begin", "להתחיל"],
+  beginNo: ["Stay here", "להישאר כאן"],
   notNowOffline: ["There is no connection right now. Please try again in a moment.", "אין חיבור כרגע. נא לנסות שוב בעוד רגע."],
   privacy: ["Privacy", "פרטיות"],
   consent: [
@@ -53,7 +60,11 @@ const WORDS = {
   place: ["Use my location", "שימוש במיקום שלי"],
   placeAsking: ["Finding you…", "מאתרים אתכם…"],
   placeStop: ["Stop using my location", "הפסקת השימוש במיקום"],
-  placeOn: ["Your location goes with your messages from now on.", "מעכשיו המיקום שלכם יישלח עם ההודעות."],
+  placeOn: [
+    "Your location goes with your messages from now on. You can stop it in the menu.",
+    "מעכשיו המיקום שלכם יישלח עם ההודעות. אפשר להפסיק בתפריט.",
+  ],
+  placeQuestion: ["Which branch is nearest to me?", "איזה סניף הכי קרוב אליי?"],
   placeOff: ["Your location is no longer sent.", "המיקום שלכם כבר לא נשלח."],
   placeDenied: [
     "Your browser doesn't share your location with this page. No problem: write a city or a street instead.",
@@ -146,9 +157,9 @@ const WORDS = {
   handoff_title_closed: ["This request is closed", "הפנייה נסגרה"],
   handoffNumber: ["Number", "מספר פנייה"],
   handoffState: ["State", "מצב"],
-  handoff_open: ["waiting for a person", "ממתינה לנציג"],
-  handoff_claimed: ["with a person", "בטיפול"],
-  handoff_closed: ["closed", "נסגרה"],
+  handoff_open: ["Waiting for a person", "ממתינה לנציג"],
+  handoff_claimed: ["With a person", "בטיפול"],
+  handoff_closed: ["Closed", "נסגרה"],
   stillThere: [
     "For your privacy this chat will be cleared in one minute.",
     "לשמירה על פרטיותכם השיחה תימחק מהדף בעוד דקה.",

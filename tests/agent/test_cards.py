@@ -11,7 +11,7 @@ from talking import Talk
 from agent.answers import cards
 from agent.answers.renderer import Renderer
 from agent.inference.base import Turn
-from agent.models import ToolCall
+from agent.models import Conversation, ToolCall
 from agent.safety.grounding import Grounds
 from inventory.models import Medication, StockLevel
 from stores.models import Store
@@ -211,3 +211,21 @@ def test_a_closed_branch_shows_when_it_opens(opens: str | None, language: Any, w
     [row] = cards.stock_card(view, facts, [{**store, "hours_today": []}])["data"]["stores"]
     assert _bare(row["hours"]) == words
     assert row["today"] == ("Closed today" if language == "en" else "סגור היום")
+
+
+@pytest.mark.parametrize(
+    ("question", "helps"),
+    [
+        ("Which branches do you have?", True),
+        ("באילו סניפים יש אדוויל?", True),
+        ("When is Jaffa open?", False),
+        ("Tell me about Ibuprofen", False),
+    ],
+)
+def test_an_answer_that_lists_branches_asks_for_the_location_until_it_is_shared(
+    demo_committed: None, question: str, helps: bool
+) -> None:
+    assert Talk().ask(question).get("locate", False) is helps
+    near = Talk()
+    Conversation.objects.filter(pk=near.conversation.pk).update(latitude=32.05, longitude=34.75)
+    assert "locate" not in near.ask(question)

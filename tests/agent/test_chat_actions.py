@@ -11,16 +11,20 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 from freezegun import freeze_time
+from talking import Talk
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
 
 from agent.conversation import accept, events, retention
 from agent.conversation.handoff import hand_over
+from agent.conversation.identity import identity_end
+from agent.conversation.resume import conversation_resume
 from agent.models import Conversation, Event, Run, ToolCall
 from evaluation.chat import Chat
 from evaluation.customer import demo_code
 from prescriptions.handoffs import handoff_close, handoff_open
-from prescriptions.models import AuditEvent
+from prescriptions.models import AuditEvent, Handoff, Patient
+from stores.models import Store
 
 
 def message(text: str) -> dict[str, Any]:
@@ -218,12 +222,12 @@ def test_a_hand_off_that_staff_close_is_shown_in_the_conversation() -> None:
 @pytest.mark.parametrize(
     ("at", "language", "words"),
     [
-        ("2026-06-08T10:00:00+03:00", "en", "Our staff read requests while a branch is open: now, until "),
-        ("2026-06-08T04:44:00+03:00", "en", "All branches are closed now. Our staff read this from 0"),
+        ("2026-06-08T10:00:00+03:00", "en", r"Now; .+, Tel Aviv is open until \d\d:\d\d\."),
+        ("2026-06-08T04:44:00+03:00", "en", r"From 0\d:\d\d, when .+ opens; all branches are closed now\."),
         (
             "2026-06-08T23:30:00+03:00",
             "he",
-            "כל הסניפים סגורים עכשיו. הצוות יקרא את הפנייה החל מיום שלישי ב-",
+            r"החל מיום שלישי ב-0\d:\d\d, עם פתיחת סניף .+; כל הסניפים סגורים",
         ),
     ],
 )
@@ -233,11 +237,74 @@ def test_a_hand_off_says_when_somebody_reads_it_and_a_phone(
     conversation, _ = events.conversation_begin(language=language)
     with freeze_time(at):
         hand_over(conversation, reason="customer_asked", run_key="x")
-    told = Event.objects.get(conversation=conversation, type="handoff.updated").payload["message"]
-    told = re.sub("[\u2066-\u2069]", "", told)
-    assert words in told
-    assert re.search(r"03-555-\d{4}", told)
-    assert {"en": "You may close this page", "he": "אפשר לסגור את הדף"}[language] in told
+    told = Event.objects.get(conversation=conversation, type="handoff.updated").payload
+    rows = {name: re.sub("[\u2066-\u2069]", "", text) for name, text in told["rows"]}
+    assert re.match(words, rows[{"en": "A person answers", "he": "מענה אנושי"}[language]])
+    assert re.search(r"03-555-\d{4}$", rows[{"en": "By phone", "he": "בטלפון"}[language]])
+    assert rows[{"en": "What happens next", "he": "מה קורה עכשיו"}[language]]
+    assert {"en": "You may close this page", "he": "אפשר לסגור את הדף"}[language] in told["message"]
+    assert told["contact"][1] == {"en": "In this chat", "he": "בשיחה הזאת"}[language]
+
+
+@pytest.mark.django_db
+def test_a_hand_off_names_the_branch_talked_about_while_that_is_open(demo: None) -> None:
+    jaffa = Store.objects.get(name_en="Jaffa, Tel Aviv")
+    for at, named in (("2026-06-08T10:00:00+03:00", True), ("2026-06-08T04:44:00+03:00", False)):
+        conversation, _ = events.conversation_begin(language="en")
+        conversation.state = {"place": {"store": jaffa.pk}}
+        with freeze_time(at):
+            hand_over(conversation, reason="customer_asked", run_key=at)
+        told = Event.objects.get(conversation=conversation, type="handoff.updated").payload
+        assert ("Jaffa" in dict(told["rows"])["A person answers"]) is named
+
+
+def test_a_hand_off_is_in_the_language_of_the_message_that_asked_for_it(demo_committed: None) -> None:
+    talk = Talk("en")
+    talk.ask("אני רוצה לדבר עם נציג")
+    [opened] = talk.conversation.events.filter(type="handoff.updated")
+    assert opened.payload["lang"] == "he"
+    assert opened.payload["queue"] == "ממתינה, הבאה בתור"
+    assert dict(opened.payload["rows"])["סיבה"] == "ביקשתם לדבר עם אדם"
+    # What comes later stays in that language, whatever the customer has written since.
+    talk.ask("Do you have Advil?")
+    handoff_close(handoff=Handoff.objects.get(), actor="user:1")
+    closed = talk.conversation.events.filter(type="handoff.updated").last()
+    assert closed is not None
+    assert (closed.payload["lang"], closed.payload["message"]) == ("he", "הצוות שלנו טיפל בפנייה.")
+
+
+@pytest.mark.django_db
+def test_a_hand_off_shows_the_masked_address_only_to_its_patient(demo: None) -> None:
+    david = Patient.objects.get(email="david.cohen@example.com")
+    conversation, secret = events.conversation_begin(language="en")
+    Conversation.objects.filter(pk=conversation.pk).update(patient=david, verified_at=timezone.now())
+    hand_over(conversation, reason="refill", run_key="x", patient=david)
+
+    def shown() -> str:
+        found = events.conversation_find(secret)
+        assert found is not None
+        return json.dumps(conversation_resume(found, 0).missed, ensure_ascii=False)
+
+    assert "by email to d…\u2060@example.com" in shown()
+    identity_end(conversation.pk)
+    assert "example.com" not in shown()
+    assert "H-1" in shown() and "What happens next" in shown()
+
+
+@pytest.mark.django_db
+def test_the_place_in_the_queue_counts_older_requests_and_all_emergencies(demo: None) -> None:
+    opened = [events.conversation_begin(language=language)[0] for language in ("en", "he", "en")]
+    for conversation in opened[:2]:
+        hand_over(conversation, reason="customer_asked", run_key=str(conversation.pk))
+    opened[2].emergency_open = True
+    hand_over(opened[2], reason="extra_dose", run_key="urgent")
+
+    def places() -> list[str]:
+        return [row["queue"] for each in opened for row in conversation_resume(each, 0).queue]
+
+    assert places() == ["Waiting, 1 before you", "ממתינה, שתי פניות לפניכם", "Waiting, you are next"]
+    handoff_close(handoff=Handoff.objects.get(conversation_id=opened[2].pk), actor="user:1")
+    assert places() == ["Waiting, you are next", "ממתינה, פנייה אחת לפניכם"]
 
 
 # -- Who comes back ----------------------------------------------------------------------------------------------

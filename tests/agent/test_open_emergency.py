@@ -315,7 +315,12 @@ def test_staff_see_it_first(client: Client) -> None:
     later.say("I want to talk to a person")
     page = client.get("/admin/prescriptions/handoff/").content.decode()
     of_urgent = Handoff.objects.get(is_urgent=True).number
-    assert all(page.index(of_urgent) <= page.index(one.number) for one in Handoff.objects.all())
+    waiting = [
+        of_urgent,
+        *Handoff.objects.filter(is_urgent=False).order_by("pk").values_list("number", flat=True),
+    ]
+    assert sorted(waiting, key=page.index) == waiting  # as customers are told: then the oldest
+    assert len(waiting) == 3
     assert page.count("<strong>EMERGENCY</strong>") == 1
 
 

@@ -1,12 +1,24 @@
 """What staff change in the admin, the next answer of the chat shows; the change is in the audit log."""
 
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import Group
 from django.test import Client
 from talking import Talk
 
+from agent.chat import process
+from agent.chat.hub import Hub
+from agent.conversation import events
+from agent.conversation.handoff import hand_over
+from agent.models import Conversation
+from agent.threads import run_db
 from inventory.models import StockMove
-from prescriptions.models import AuditEvent
+from prescriptions.handoffs import handoff_close
+from prescriptions.models import AuditEvent, Handoff
 
 LEVELS = "/admin/inventory/stocklevel/"
 
@@ -34,3 +46,35 @@ def test_stock_that_staff_change_is_in_the_next_answer_and_audited(demo_committe
     move = StockMove.objects.latest("pk")
     assert (move.delta, move.quantity_after, move.actor) == (-193, 7, f"user:{user.pk}")
     assert AuditEvent.objects.filter(who=f"user:{user.pk}", what__contains="stock").exists()
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_who_waits_behind_a_closed_hand_off_reads_the_new_place_at_once() -> None:
+    here = process.Process.__new__(process.Process)  # only its hub: nothing is to be answered
+    here.hub = Hub()
+    process._processes[asyncio.get_running_loop()] = here
+    told: list[dict[str, Any]] = []
+    try:
+        first, second = await run_db(_wait)("en"), await run_db(_wait)("he")
+        await here.hub.join(_Page(key=second.secret_hash, sent_seq=9, send_ephemeral=told.append))
+        await run_db(handoff_close)(handoff=await run_db(_handoff_of)(first), actor="user:1")
+        while not told:
+            await asyncio.sleep(0.01)
+        waiting = await run_db(_handoff_of)(second)
+        assert told == [{"type": "handoff.queue", "number": waiting.number, "queue": "ממתינה, הבאה בתור"}]
+    finally:
+        here.hub.close()
+
+
+class _Page(SimpleNamespace):
+    __hash__ = object.__hash__
+
+
+def _wait(language: str) -> Conversation:
+    conversation, _ = events.conversation_begin(language=language)
+    hand_over(conversation, reason="customer_asked", run_key=str(conversation.pk))
+    return conversation
+
+
+def _handoff_of(conversation: Conversation) -> Handoff:
+    return Handoff.objects.get(conversation_id=conversation.pk)

@@ -215,6 +215,47 @@ def cards(lang: str) -> list[Card]:
     ]
 
 
+def handoff(lang: str, number: str = "H-1006") -> Card:
+    """Return the content of the event of a hand-off that waits, with every row."""
+    if lang == "he":
+        rows = [
+            [
+                "מענה אנושי",
+                "החל מיום ראשון ב-\u206608:00\u2069, עם פתיחת סניף רמת אביב, תל אביב; כל הסניפים סגורים עכשיו.",
+            ],
+            ["מה קורה עכשיו", "הצוות שלנו קורא את השיחה ומטפל בפנייה."],
+            ["בטלפון", "רמת אביב, תל אביב, \u206603-555-0101\u2069"],
+            ["סיבה", "ביקשתם לדבר עם אדם"],
+        ]
+        hear = [
+            "איך נעדכן אתכם",
+            "בשיחה הזאת; הצוות יכול גם לכתוב בדוא״ל אל \u2068d…\u2060@example.com\u2069.",
+        ]
+        words = {
+            "queue": "ממתינה, שתי פניות לפניכם",
+            "message": "אפשר לסגור את הדף: הפנייה נשארת אצלנו תחת המספר שלה.",
+        }
+    else:
+        rows = [
+            [
+                "A person answers",
+                "From Sunday at 08:00, when Ramat Aviv, Tel Aviv opens; all branches are closed now.",
+            ],
+            ["What happens next", "Our staff read this conversation and deal with your request."],
+            ["By phone", "Ramat Aviv, Tel Aviv, 03-555-0101"],
+            ["Reason", "You asked for a person"],
+        ]
+        hear = [
+            "You hear from us",
+            "In this chat; our staff can also write by email to d…\u2060@example.com.",
+        ]
+        words = {
+            "queue": "Waiting, 2 before you",
+            "message": "You may close this page: the request stays with us under its number.",
+        }
+    return {"number": number, "state": "open", "lang": lang, "rows": rows, "contact": hear, **words}
+
+
 # What a text may try; as every field of every card and as a message it is shown letter by letter.
 PAYLOADS = [
     "<script>alert(1)</script>",

@@ -442,6 +442,59 @@ def test_amounts_and_phones_are_never_split_between_lines(
     assert split == []
 
 
+PARTED = """(unit) => [...document.querySelectorAll(".chat-table th[scope=row]")].filter((cell) => {
+  const walker = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  let before = null;
+  let parted = false;
+  while (walker.nextNode()) {
+    range.selectNodeContents(walker.currentNode);
+    const boxes = [...range.getClientRects()];
+    if (before && walker.currentNode.data.trim().startsWith(unit)) parted ||= Math.abs(boxes[0].bottom - before.bottom) > 6;
+    before = boxes.at(-1);
+  }
+  return parted;
+}).map((cell) => cell.textContent)"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_a_dose_in_a_hebrew_table_is_not_split_from_its_unit(
+    new_chat: Any, make_server: Any, width: int
+) -> None:
+    chat = new_chat(width, 844)
+    show(chat, make_server(chat.page), "he", cards("he"))
+    assert chat.page.locator(".chat-table th[scope=row]", has_text="מ״ג").count() == 8
+    assert chat.page.evaluate(PARTED, "מ״ג") == []
+
+
+def test_a_date_on_a_hebrew_card_begins_at_the_right(chat: Any, server: Any) -> None:
+    answer = show(chat, server, "he", cards("he"))
+    day = answer.locator(".chat-card-sources .chat-soft")
+    expect(day).to_have_text("25.07.2026")
+    assert day.evaluate("(e) => getComputedStyle(e).direction") == "rtl"
+
+
+def test_a_typed_message_keeps_amounts_whole_between_hebrew_words(chat: Any, server: Any) -> None:
+    chat.open()
+    chat.input.fill("hello שלום 200 mg")
+    chat.input.press("Enter")
+    said = chat.page.locator(".chat-user .chat-text")
+    expect(said).to_have_text("hello שלום 200 mg")
+    x = """(said) => ["שלום", "200"].map((word) => {
+      const walker = document.createTreeWalker(said, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const at = walker.currentNode.data.indexOf(word);
+        if (at < 0) continue;
+        const range = document.createRange();
+        range.setStart(walker.currentNode, at);
+        range.setEnd(walker.currentNode, at + word.length);
+        return range.getBoundingClientRect().left;
+      }
+    })"""
+    hebrew, amount = said.evaluate(x)
+    assert hebrew < amount
+
+
 @pytest.mark.parametrize(
     ("lang", "name", "question"),
     [

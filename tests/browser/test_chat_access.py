@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.card_samples import handoff
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -59,9 +60,18 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
     for seq, until in ((3, LATER), (4, "2001-01-01T00:00:00+00:00")):
         fields = {"confirm_id": f"k{seq}", "action": "refill", "summary": summary, "expires_at": until}
         server.send("confirm.requested", seq=seq, **fields)
-    server.send("handoff.updated", seq=5, number="R-1001", state="open", message=answer)
-    server.send("mode.changed", seq=6, mode="queued")
-    server.send("identity.requested", seq=7, expires_at=LATER)
+    server.send("handoff.updated", seq=5, **handoff(lang))
+    server.send("handoff.updated", seq=6, **handoff("he" if lang == "en" else "en", "H-1007"))
+    server.send("mode.changed", seq=7, mode="queued")
+    look("hand-offs in both languages")
+    phones = {"phones": ["101", "04-7771900"], "factual": False}
+    server.send(**server.say(8, f"{answer} 101", lang=lang, suggestions=[question], **phones))
+    server.send(**server.say(9, answer, lang=lang, locate=True))
+    look("emergency, location")
+    page.locator(".chat-new").click()
+    look("new chat")
+    page.keyboard.press("Escape")
+    server.send("identity.requested", seq=10, expires_at=LATER)
     server.answers["identity.code"] = lambda frame: server.send(
         "error", code="code_wrong", message="x", retryable=True, tries_left=2
     )
@@ -78,7 +88,7 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
     chat.input.fill(question)
     chat.input.press("Enter")
     expect(page.locator(".chat-failed")).to_be_visible()
-    server.send("run.failed", seq=8, run_id="r2", code="internal", retryable=True)
+    server.send("run.failed", seq=11, run_id="r2", code="internal", retryable=True)
     chat.lost_line = True
     server.answers["hello"] = lambda frame: None
     server.socket.close(code=1001)
@@ -90,12 +100,22 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
     ("lang", "width", "options"),
     [
         ("en", 390, {}),
+        ("he", 390, {}),
+        ("en", 1280, {}),
         ("he", 1280, {}),
         ("he", 390, {"color_scheme": "dark"}),
         ("en", 1280, {"color_scheme": "dark"}),
         ("he", 320, {"forced_colors": "active"}),
     ],
-    ids=["en-narrow", "he-wide", "he-narrow-dark", "en-wide-dark", "he-tiny-forced-colours"],
+    ids=[
+        "en-narrow",
+        "he-narrow",
+        "en-wide",
+        "he-wide",
+        "he-narrow-dark",
+        "en-wide-dark",
+        "he-tiny-forced-colours",
+    ],
 )
 def test_every_state_passes_axe(
     new_chat: Any, make_server: Any, lang: str, width: int, options: dict[str, str]
@@ -110,7 +130,7 @@ def test_every_state_passes_axe(
         seen.append(state)
 
     _states(chat, make_server(chat.page), lang, look)
-    assert len(seen) == 7
+    assert len(seen) == 10
 
 
 def _type(chat: Any, text: str) -> None:

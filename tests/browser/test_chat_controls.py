@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from browser.card_samples import handoff
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -270,10 +271,21 @@ def test_the_privacy_notice_names_the_retention_time(chat: Any, server: Any) -> 
     assert not chat.page.evaluate(behind)
 
 
+def _listed(chat: Any, server: Any, lang: str = "en") -> Any:
+    """An answer that lists branches; returns its button for the location."""
+    server.log.append(server.say(len(server.log) + 1, "Our branches:", lang=lang, locate=True))
+    server.send(**server.log[-1])
+    name = {"en": "Use my location", "he": "שימוש במיקום שלי"}[lang]
+    return chat.page.get_by_role("button", name=name)
+
+
 def test_messages_contain_the_location_only_while_it_is_shared(new_chat: Any, make_server: Any) -> None:
     chat = new_chat(geolocation={"latitude": 32.05432, "longitude": 34.75219}, permissions=["geolocation"])
     server = make_server(chat.page)
     chat.open()
+    expect(chat.page.locator(".chat-tools").get_by_role("button")).to_have_text(
+        ["Talk to a person", "New chat"]
+    )
 
     def send(text: str) -> Any:
         before = len(server.sent("message.send"))
@@ -282,26 +294,63 @@ def test_messages_contain_the_location_only_while_it_is_shared(new_chat: Any, ma
         return server.wait("message.send", before + 1)[-1]
 
     assert "location" not in send("before")
-    button = chat.page.get_by_role("button", name=re.compile("my location"))
-    button.click()
-    expect(button).to_have_text("Stop using my location")
+    button = _listed(chat, server)
+    # By keyboard: into the transcript, to the answer, to its button.
+    chat.page.get_by_role("log").focus()
+    for key in ("End", "Enter"):
+        chat.page.keyboard.press(key)
+    expect(button).to_be_focused()
+    chat.page.keyboard.press("Enter")
+    asked = server.wait("message.send", 2)[-1]
+    assert asked["text"] == "Which branch is nearest to me?"
+    assert asked["location"] == {"lat": 32.054, "lng": 34.752}
     expect(chat.page.get_by_role("log")).to_contain_text("Your location goes with your messages")
-    assert send("while")["location"] == {"lat": 32.054, "lng": 34.752}
+    expect(button).to_be_hidden()
+    expect(chat.input).to_be_focused()
     stored = chat.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
     assert "32.05" not in stored
-    button.click()
-    expect(button).to_have_text("Use my location")
+    _menu(chat, "Stop using my location")
+    expect(button).to_be_visible()
     assert send("after")["location"] is None  # taken back on the server too
+    chat.page.get_by_role("button", name="Menu").click()
+    expect(chat.page.get_by_role("button", name="Stop using my location")).to_be_hidden()
+
+
+def test_a_location_that_was_shared_before_a_reload_can_be_taken_back(chat: Any, server: Any) -> None:
+    fields = {"mode": "bot", "events": [], "located": True}
+    server.answers["hello"] = lambda frame: server.send("hello.ok", conversation="s", last_seq=0, **fields)
+    chat.open()
+    expect(_listed(chat, server)).to_be_hidden()
+    _menu(chat, "Stop using my location")
+    chat.input.fill("hello")
+    chat.input.press("Enter")
+    assert server.wait("message.send")[0]["location"] is None
 
 
 def test_the_chat_works_when_the_location_is_refused(chat: Any, server: Any) -> None:
     chat.open()
-    chat.page.get_by_role("button", name="Use my location").click()
+    button = _listed(chat, server, "he")
+    button.click()
     expect(chat.page.get_by_role("log")).to_contain_text("write a city or a street instead")
-    expect(chat.page.get_by_role("button", name="Use my location")).to_be_visible()
+    expect(button).to_be_visible()
     chat.input.fill("hello")
     chat.input.press("Enter")
     assert not server.wait("message.send")[0].get("location")
+
+
+def test_a_new_chat_is_begun_after_a_question(chat: Any, server: Any) -> None:
+    chat.open()
+    begin = chat.page.locator(".chat-tools").get_by_role("button", name="New chat")
+    begin.click()  # nothing was said: there is nothing to lose
+    expect(chat.input).to_be_focused()
+    server.send(**server.say(1, "Here."))
+    begin.click()
+    chat.page.get_by_role("button", name="Stay here").click()
+    expect(chat.items).to_have_count(1)
+    begin.click()
+    chat.page.get_by_role("alertdialog").get_by_role("button", name="Begin").click()
+    expect(chat.items).to_have_count(0)
+    assert "conversation" not in server.wait("hello", 2)[1]
 
 
 def test_a_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -> None:
@@ -311,7 +360,7 @@ def test_a_hand_off_has_one_card_with_its_newest_state(chat: Any, server: Any) -
     server.send("handoff.updated", seq=3, number="R-1002", state="open", message="A pharmacist will answer.")
     cards = chat.page.locator(".chat-card-handoff")
     expect(cards).to_have_count(2)
-    expect(cards.first).to_contain_text("with a person")
+    expect(cards.first).to_contain_text("With a person")
     titles = cards.locator("h4")
     expect(titles).to_have_text(["A person is helping you", "A person will help you"])
     server.send("handoff.updated", seq=4, number="R-1001", state="closed", message="Done.")
@@ -329,6 +378,61 @@ def test_a_hand_off_card_is_below_the_sentence_that_tells_of_it(chat: Any, serve
     expect(chat.items).to_have_count(2)
     assert chat.items.first.locator(".chat-card").count() == 0
     assert chat.items.last.locator(".chat-card-handoff").count() == 1
+
+
+def test_a_hand_off_card_that_arrives_is_in_view_to_its_end(new_chat: Any, make_server: Any) -> None:
+    chat = new_chat(390, 844)
+    server = make_server(chat.page)
+    chat.open("he")
+    for seq in (1, 2, 3):
+        server.send(**server.say(seq, "תשובה ארוכה. " * 20, lang="he"))
+    server.send("run.started", run_id="r1")
+    server.send("handoff.updated", seq=4, **handoff("he"))
+    chat.page.wait_for_timeout(100)  # the scroll event of the card's first place
+    server.send(**server.say(5, "העברתי את הפנייה.", run_id="r1", lang="he"))
+    expect(chat.page.locator(".chat-card-handoff .chat-note")).to_be_in_viewport(ratio=1)
+    expect(chat.page.locator(".chat-jump")).to_be_hidden()
+
+
+@pytest.mark.parametrize(("page", "lang"), [("he", "en"), ("en", "he")])
+def test_a_hand_off_card_is_in_the_language_of_its_conversation(
+    chat: Any, server: Any, page: str, lang: str
+) -> None:
+    chat.open(page)
+    card = chat.page.locator(".chat-card-handoff")
+
+    def languages() -> set[bool]:
+        """Whether the card's title, labels, values and note hold Hebrew; numbers and names do not count."""
+        texts = card.locator("h4, dt, dd, p").all_text_contents()
+        return {bool(re.search("[א-ת]", text)) for text in texts if text != "H-1006"}
+
+    server.send("handoff.updated", seq=1, **handoff(lang))
+    expect(card).to_have_attribute("lang", lang)
+    expect(card.locator("dt")).to_have_count(7)
+    assert languages() == {lang == "he"}
+    before = card.inner_text()
+    place = {"en": "Waiting, you are next", "he": "ממתינה, הבאה בתור"}[lang]
+    server.send("handoff.queue", number="H-1006", queue=place)
+    expect(card).to_contain_text(place)
+    assert [line for line in card.inner_text().splitlines() if line not in before] == [place]
+    assert languages() == {lang == "he"}
+    chat.page.wait_for_function("(place) => seen.spoken.at(-1)?.textContent.endsWith(place)", arg=place)
+    message = {"en": "Our staff have dealt with this.", "he": "הצוות שלנו טיפל בפנייה."}[lang]
+    server.send("handoff.updated", seq=2, number="H-1006", state="closed", lang=lang, message=message)
+    expect(card).to_contain_text(message)
+    assert languages() == {lang == "he"}
+
+
+def test_a_hand_offs_place_in_the_queue_is_that_of_the_last_hello(chat: Any, server: Any) -> None:
+    told = {"v": 1, "type": "handoff.updated", "seq": 1, **handoff("en")}
+    fields = {
+        "mode": "bot",
+        "events": [told],
+        "queue": [{"number": "H-1006", "queue": "Waiting, 1 before you"}],
+    }
+    server.answers["hello"] = lambda frame: server.send("hello.ok", conversation="s", last_seq=1, **fields)
+    chat.open()
+    expect(chat.page.locator(".chat-card-handoff dd").nth(1)).to_have_text("Waiting, 1 before you")
 
 
 @pytest.mark.parametrize(("page", "lang", "way"), [("he", "en", "ltr"), ("en", "he", "rtl")])

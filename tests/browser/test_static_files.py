@@ -45,6 +45,13 @@ def test_each_module_is_joined_once_after_the_modules_it_imports() -> None:
     assert not re.search(r"^(import|export)\b", joined, re.MULTILINE)
 
 
+def test_comments_are_left_out_and_addresses_in_texts_stay() -> None:
+    source = '/** Why. */\n/**\n * Long,\n */\nconst map = "https://maps.example";\n  // here\nconsole.log(map); // there\n'
+    joined = script_joined("entry.js", reader(entry_js=source))
+    assert 'const map = "https://maps.example";\nconsole.log(map); // there\n' in joined
+    assert not any(comment in joined for comment in ("Why", "Long", "// here"))
+
+
 @pytest.mark.parametrize(
     "source",
     [

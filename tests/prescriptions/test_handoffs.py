@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from prescriptions.handoffs import handoff_close, handoff_open
+from prescriptions.handoffs import handoff_close, handoff_open, handoffs_waiting, waiting_before
 from prescriptions.models import AuditEvent, Handoff, Patient
 
 
@@ -40,3 +40,12 @@ def test_closing_happens_once(db: None, conversation: UUID) -> None:
     assert (handoff.state, handoff.closed_by) == ("closed", "user:3")
     assert handoff.closed_at is not None
     assert AuditEvent.objects.filter(what="handoff_closed", who="user:3").count() == 1
+
+
+def test_emergencies_wait_first_then_the_oldest(db: None, conversation: UUID) -> None:
+    plain = [opened(conversation, key) for key in ("a", "b", "c")]
+    Handoff.objects.filter(pk=plain[2].pk).update(is_urgent=True)
+    assert handoff_close(handoff=opened(conversation, "d"), actor="user:3")
+    waiting = list(handoffs_waiting())
+    assert [row.number for row in waiting] == [plain[2].number, plain[0].number, plain[1].number]
+    assert [waiting_before(row) for row in waiting] == [0, 1, 2]
