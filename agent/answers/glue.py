@@ -75,6 +75,17 @@ _AMBIGUOUS: Final = frozenset(
     | {"לא", "נכון", "יש", "יש לנו", "אין", "אין לנו", "אפשר", "מותר", "אסור", "לגמרי"}
 )
 """Words that answer by themselves only before a mark: "No, …", but not "No pharmacist has to …"."""
+# "Can you keep one for me?" – "Of course!" promises what this chat cannot do.
+_WANTS_DEED: Final = re.compile(
+    r"\b(?:hold|keep|reserve|set aside|put aside|notify|let me know|update me|remind|send|deliver|ship|order|book|call me|tell them|ask them)\b"
+    r"|לשמור|תשמר|שמרו|שתשמר|שמור לי|תעדכנ|לעדכן|עדכנו|להודיע|תודיע|תזכיר|תשלח|לשלוח|שתשלח|משלוח|להזמין|תזמינ|תתקשר|תגיד|תבקש",
+    re.IGNORECASE,
+)
+_CONSENT: Final = re.compile(
+    r"\W*(?:of course|sure|certainly|gladly|absolutely|no problem|happy to|with pleasure|you got it|done|consider it|will do|okay|ok"
+    r"|בטח|כמובן|בוודאי|בודאי|בכיף|בשמחה|אין בעיה|ברור|בהחלט|סגור|בסדר)\b",
+    re.IGNORECASE,
+)
 _OF_HEALTH: Final = ("leaflet", "interaction")
 
 
@@ -100,6 +111,8 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("prompt_leak")
     if _OF_ITSELF.search(sentence) and not _HONEST.fullmatch(sentence.strip()):
         found.append("claim")
+    if _CONSENT.match(sentence) and _WANTS_DEED.search(around.message):
+        found.append("promise")
     if _is_disguised(sentence):
         found.append("letters")
     if _numbers(sentence) - _numbers(around.message):
