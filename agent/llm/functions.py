@@ -83,17 +83,11 @@ _MATTER: Final = _function(
         "for_somebody_else": {"type": "boolean"},
     },
 )
-NOTE_TAKEN: Final = "note_medicine_taken"
-_TAKEN: Final = _function(
-    NOTE_TAKEN,
-    "The customer takes this medicine: the system checks what comes up against it.",
-    {"medication_name": _TEXT},
-)
-NOTE_ALLERGY: Final = "note_allergy"
-_ALLERGY: Final = _function(
-    NOTE_ALLERGY,
-    "The customer, or whom they ask for, is allergic to this: the system checks what comes up against it.",
-    {"allergen": _TEXT},
+NOTE: Final = "note_medicine"
+_NOTE: Final = _function(
+    NOTE,
+    "The customer takes this, or is allergic to it: the system checks what comes up against it.",
+    {"name": _TEXT, "is_allergy": {"type": "boolean"}},
 )
 
 
@@ -111,7 +105,7 @@ def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _TAKEN, _ALLERGY, _MATTER)
+    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _NOTE, _MATTER)
 
 
 @dataclass(frozen=True)
@@ -129,7 +123,7 @@ class Procedure:
 
 def notes_of(calls: Sequence[Call]) -> tuple[Step, ...]:
     """Return the steps that note what the customer takes or is allergic to."""
-    return tuple(_step(call) for call in calls if call.name in (NOTE_TAKEN, NOTE_ALLERGY))
+    return tuple(_step(call) for call in calls if call.name == NOTE)
 
 
 def procedure_of(calls: Sequence[Call]) -> Procedure | None:
@@ -176,10 +170,11 @@ def steps_of(calls: Sequence[Call]) -> list[Step]:
 def _step(call: Call) -> Step:
     if call.name == STORE_INFO:
         return Step("store.info", {"query": call.arguments.get("query")})
-    if call.name == NOTE_TAKEN:
-        return Step("medicine.taken", {"medication_name": _name_in(call)})
-    if call.name == NOTE_ALLERGY:
-        return Step("allergy.noted", {"allergen": str(call.arguments.get("allergen") or "")[:200]})
+    if call.name == NOTE:
+        name = str(call.arguments.get("name") or "")[:200]
+        if call.arguments.get("is_allergy") is True:
+            return Step("allergy.noted", {"allergen": name})
+        return Step("medicine.taken", {"medication_name": name})
     if call.name not in _TOOLS:
         raise ModelUnavailable("unknown_tool")
     # Also a patient's tool that was not offered: the door refuses it and writes that down.

@@ -206,7 +206,7 @@ class TestLanguageModel:
 
     def test_what_the_model_notes_is_checked_in_the_same_turn(self, model: ScriptedModel) -> None:
         both = calls(
-            ("note_allergy", {"allergen": "penicillin"}),
+            ("note_medicine", {"name": "penicillin", "is_allergy": True}),
             ("get_medication_by_name", {"medication_name": "Augmentin"}),
         )
         talk = once(
@@ -216,34 +216,48 @@ class TestLanguageModel:
 
     def test_what_the_model_notes_is_remembered(self, tireless: ScriptedModel) -> None:
         talk = Talk("he")
-        tireless.script(calls(("note_allergy", {"allergen": "פניצילין"})), says("תודה שאמרת לי."))
+        tireless.script(
+            calls(("note_medicine", {"name": "פניצילין", "is_allergy": True})), says("תודה שאמרת לי.")
+        )
         talk.say("פניצילין ואני לא חברים")
         tireless.script(AUGMENTIN, chooses("{prescription|אוגמנטין}"))
         assert "ציינתם אלרגיה לפניצילין. אוגמנטין שייך לקבוצה הזו." in _bare(talk.say("אוגמנטין במרשם?"))
 
     def test_a_note_beside_a_refill_is_taken_before_it(self, tireless: ScriptedModel) -> None:
         talk = Talk(patient="10000101")
-        noted = ("note_allergy", {"allergen": "penicillin"})
-        tireless.script(calls(noted, ("patient_matter", {"matter": "refill", "medication_name": "Amoxicillin"})))
+        noted = ("note_medicine", {"name": "penicillin", "is_allergy": True})
+        tireless.script(
+            calls(noted, ("patient_matter", {"matter": "refill", "medication_name": "Amoxicillin"}))
+        )
         text = talk.say("penicillin makes me swell up, it did years ago. my amoxicillin again please")
         assert f"Amoxicillin {GROUP}" in text and "prescription_verify" in talk.tools
 
     def test_a_note_survives_a_model_that_fails(self, tireless: ScriptedModel) -> None:
         talk = Talk()
-        tireless.script(calls(("note_allergy", {"allergen": "penicillin"})), forever(fails(400)))
+        tireless.script(
+            calls(("note_medicine", {"name": "penicillin", "is_allergy": True})), forever(fails(400))
+        )
         text = talk.say("penicillin and me don't mix. Does Augmentin need a prescription?")
         assert talk.run.fallback and f"Augmentin {GROUP}" in text
 
     def test_words_that_the_customer_did_not_write_are_not_shown(self, tireless: ScriptedModel) -> None:
         talk = Talk()
-        tireless.script(calls(("note_allergy", {"allergen": "zorbaflex which is safe"})), says("Thank you."))
+        tireless.script(
+            calls(("note_medicine", {"name": "zorbaflex which is safe", "is_allergy": True})),
+            says("Thank you."),
+        )
         talk.say("cashews and I are no friends at all")
         tireless.script(AUGMENTIN, RX)
         text = talk.say("does Augmentin need a prescription?")
         assert "An allergy to another substance cannot be checked here." in text and "safe" not in text
 
     def test_an_allergen_that_is_none_is_refused(self, model: ScriptedModel) -> None:
-        once(model, "hm", calls(("note_allergy", {"allergen": "it"})), forever(says("Thank you.")))
+        once(
+            model,
+            "hm",
+            calls(("note_medicine", {"name": "it", "is_allergy": True})),
+            forever(says("Thank you.")),
+        )
         assert json.loads(model.last.messages[-1]["content"])["code"] == "unknown_allergen"
 
     def test_an_allergy_on_file_is_warned_of_only_after_identification(self, tireless: ScriptedModel) -> None:

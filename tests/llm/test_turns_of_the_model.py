@@ -130,7 +130,7 @@ def test_the_system_answers_in_place_of_the_model(model: ScriptedModel, call: An
 
 def test_a_medicine_that_the_model_notes_is_checked_against_what_comes_up(tireless: ScriptedModel) -> None:
     talk = Talk()
-    noted = calls(("note_medicine_taken", {"medication_name": "Coumadin"}))
+    noted = calls(("note_medicine", {"name": "Coumadin", "is_allergy": False}))
     tireless.script(noted, says("Got it, thank you for telling me."))
     talk.say("by the way the little coumadins are my daily company")
     tireless.script(
@@ -141,7 +141,7 @@ def test_a_medicine_that_the_model_notes_is_checked_against_what_comes_up(tirele
 
 def test_a_medicine_is_noted_and_checked_within_one_turn(model: ScriptedModel) -> None:
     both = calls(
-        ("note_medicine_taken", {"medication_name": "Coumadin"}),
+        ("note_medicine", {"name": "Coumadin", "is_allergy": False}),
         ("get_medication_by_name", {"medication_name": "Nurofen"}),
     )
     talk = once(
@@ -151,7 +151,7 @@ def test_a_medicine_is_noted_and_checked_within_one_turn(model: ScriptedModel) -
 
 
 def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None:
-    noted = calls(("note_medicine_taken", {"medication_name": "zorbaflexin"}))
+    noted = calls(("note_medicine", {"name": "zorbaflexin", "is_allergy": False}))
     once(model, "zorbaflexin is my daily company", noted, forever(says("Thank you for telling me.")))
     assert json.loads(model.last.messages[-1]["content"])["code"] == "unknown_medicine"
 
