@@ -130,7 +130,8 @@ class Composition:
         if body and self._is_of_a_fact(body):
             self.dropped.append(Dropped(text, ["repeated"]))
             return
-        if body and (faults := await self.faults(body)):
+        # A sentence that is a yes and nothing else may be consent to a deed.
+        if faults := await self.faults(body or text):
             self.dropped.append(Dropped(text, faults))
             return
         waiting = _Words(text, self._breaks)

@@ -78,7 +78,7 @@ _AMBIGUOUS: Final = frozenset(
 # "Can you keep one for me?" – "Of course!" promises what this chat cannot do.
 _WANTS_DEED: Final = re.compile(
     r"\b(?:hold|keep|reserve|set aside|put aside|notify|let me know|update me|remind|send|deliver|ship|order|book|call me|tell them|ask them)\b"
-    r"|לשמור|תשמר|שמרו|שתשמר|שמור לי|תעדכנ|לעדכן|עדכנו|להודיע|תודיע|תזכיר|תשלח|לשלוח|שתשלח|משלוח|להזמין|תזמינ|תתקשר|תגיד|תבקש",
+    r"|לשמור|תשמר|שמרו|שתשמר|שמור לי|תעדכנ|לעדכן|עדכנו|להודיע|תודיע|תזכיר|שלח|לשלוח|משלוח|להזמין|תזמינ|תתקשר|תגיד|תבקש",
     re.IGNORECASE,
 )
 _CONSENT: Final = re.compile(
