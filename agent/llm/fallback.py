@@ -13,8 +13,8 @@ from agent.answers.composition import Composition
 from agent.answers.emergencies import alarm_reply
 from agent.answers.facts.fact import Fact, Menu
 from agent.answers.facts.results import facts_of
-from agent.answers.interactions import checked_medicines, clash_part
-from agent.answers.render import listed, say
+from agent.answers.interactions import clash_part
+from agent.answers.render import say
 from agent.answers.renderer import Renderer
 from agent.inference.base import (
     ModelUnavailable,
@@ -164,9 +164,7 @@ class FallbackSession(Session):
         turn = self._turn_with_notes()
         part = clash_part(renderer, result, taken_ids(self._understood, turn), turn.state.get("warned", ()))
         self._warned = part.state.get("warned", self._warned)
-        names = listed([renderer.name(one) for one in checked_medicines(result)], renderer.language)
-        texts = part.text.split("\n\n") if part.text else []
-        return [Fact("interaction", names, text, is_required=True, is_lasting=False) for text in texts]
+        return part.facts
 
     def _turn_with_notes(self) -> Turn:
         """Return the turn with what came up in it: medicines that the model noted, pairs that were warned of."""
@@ -190,7 +188,9 @@ class FallbackSession(Session):
         ):  # two medicines in one message: our own plans say what they must
             return await self._fall_back(speech, "procedure")
         frame = await run_db(frame_of)(procedure)
-        self._state.offline = OfflineSession(self.turn, replace(self._understood, frames=(frame,), parts=()))
+        self._state.offline = OfflineSession(
+            self.turn, replace(self._understood, frames=(frame,), answers=())
+        )
         return await self._next_offline(self._state.offline, (), speech)
 
     async def _fall_back(

@@ -6,16 +6,16 @@ from typing import Final
 
 from agent.answers.cards import Card, medication_card, prescriptions_card, products_card, stock_card
 from agent.answers.composition import Composition
-from agent.answers.equivalents import MOST_LISTED, equivalents_part
+from agent.answers.equivalents import equivalents_cards
 from agent.answers.facts.fact import Fact
-from agent.answers.interactions import checked_medicines, pairs_part
-from agent.answers.parts import AnswerPart
+from agent.answers.facts.interactions import checked_medicines, unassessable_fact
+from agent.answers.facts.lists import MOST_LISTED
+from agent.answers.interactions import pairs_part
 from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
-from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
-from agent.evidence import products_listed, totals_of
+from agent.evidence import products_listed
 from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
@@ -43,19 +43,15 @@ def unassessable(understood: Understood) -> list[Fact]:
         if frame.intent == "interaction"
         for medicine in (*frame.medicines, *frame.details.get("others", ()))
     ]
-    names = [str(medicine.get("query") or "") for medicine in asked if "id" not in medicine]
-    if not any(names):
-        return []
-    renderer = understood.renderer
-    text = renderer.say("interaction_unknown", names=listed(list(filter(None, names)), renderer.language))
-    return [Fact("interaction", ", ".join(names), text, is_required=True, is_lasting=False)]
+    names = [str(medicine["query"]) for medicine in asked if "id" not in medicine and medicine.get("query")]
+    return [unassessable_fact(understood.renderer, names)] if names else []
 
 
 def refusal_facts(understood: Understood, turn: Turn) -> list[Fact]:
     """Return the refusal of advice, which the answer to a request for advice must have."""
     if not turn.refused:
         return []
-    return [Fact("refusal", "", part.text, is_required=True, is_lasting=False) for part in understood.parts]
+    return [fact for answer in understood.answers for fact in answer.facts]
 
 
 def asked_together(understood: Understood) -> list[int]:
@@ -73,24 +69,22 @@ def asked_together(understood: Understood) -> list[int]:
 
 
 def completed(
-    understood: Understood, turn: Turn, results: Sequence[StepResult], answer: Composition
+    understood: Understood, turn: Turn, results: Sequence[StepResult], composed: Composition
 ) -> Reply:
     """Return a composed answer with its cards and suggestions, and what the conversation is about from here on."""
     renderer = replace(understood.renderer, turn=turn)
     state = _talked_about(results)
-    own = AnswerPart(
-        answer.text,
-        cards=list(_cards(renderer, results)),
-        suggestions=_chips(renderer, results, state),
-        state=state | {"facts": answer.menu.to_remember()},
-    )
+    own = composed.answer
+    own.cards = list(_cards(renderer, results))
+    own.suggestions = _chips(renderer, results, state)
+    own.state = state | {"facts": composed.menu.to_remember()}
     if turn.refused:
-        for part in understood.parts:
-            own.state.update(part.state)
-            own.suggestions = part.suggestions
+        for answer in understood.answers:
+            own.state.update(answer.state)
+            own.suggestions = answer.suggestions
     before = turn.state.copy()
     before.pop("basic", None)
-    return replace(reply_of(understood, [own], replace(turn, state=before)), free=True)
+    return reply_of(understood, [own], replace(turn, state=before), free=True)
 
 
 def _chips(renderer: Renderer, results: Sequence[StepResult], state: ConversationState) -> list[str]:
@@ -161,7 +155,7 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
         if name == _CHECK and not is_repeated(result, results):
             yield from pairs_part(renderer, checked_medicines(result), result).cards
         if name == "inventory_find_equivalent":
-            yield from equivalents_part(renderer, medicine_of(evidence["medication"]), result).cards
+            yield from equivalents_cards(renderer, result)
         if name in _SHOWS_CARD:
             leaflet = evidence.get("leaflet", {})
             yield medication_card(renderer, evidence["medication"], result.result["medication"], leaflet)
@@ -179,7 +173,7 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
         elif name == "inventory_check":
             shown = products_listed(evidence)[:MOST_LISTED]
             title = renderer.say("card_products")
-            yield products_card(renderer, "stock", title, shown, totals_of(evidence), "")
+            yield products_card(renderer, "stock", title, shown, evidence, "")
         elif name == "prescription_management":
             listed = result.result.get("prescriptions") or [result.result["prescription"]]
             facts = {row["presc_id"]: row for row in evidence.get("prescriptions", ())}

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from agent.answers.facts.fact import Fact, Menu, names_in_marker
-from agent.answers.facts.medicines import SECTIONS
+from agent.answers.facts.leaflets import SECTIONS
 from agent.answers.facts.results import FACTS, facts_of
 from agent.answers.renderer import Renderer
 from agent.conversation import events

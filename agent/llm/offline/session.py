@@ -3,9 +3,8 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final
 
+from agent.answers.answer import Answer
 from agent.answers.interactions import clash_part
-from agent.answers.layout import paragraphs
-from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.clashes import clash_step, taken_ids
@@ -69,7 +68,7 @@ class OfflineModel:
 
 
 class OfflineSession(Session):
-    """Carries out one plan per frame, in order, and puts their parts together as the answer."""
+    """Carries out one plan per frame, in order, and puts what they answer together."""
 
     def __init__(self, turn: Turn, understood: Understood) -> None:
         super().__init__(turn)
@@ -92,29 +91,29 @@ class OfflineSession(Session):
             return reply
 
     def _run_plans(self) -> Generator[Sequence[Step], Sequence[StepResult], Reply]:
-        renderer, parts = self._understood.renderer, list(self._understood.parts)
+        renderer, answers = self._understood.renderer, list(self._understood.answers)
         for frame in self._understood.frames:
             if question := ask_back(renderer, frame, self.turn):
-                parts.append(question)
+                answers.append(question)
                 continue
-            part = yield from PLANS[frame.intent](renderer, frame)
+            answer = yield from PLANS[frame.intent](renderer, frame)
             if frame.details.get("offered"):
-                part.text = paragraphs(renderer.say("offered_name", name=_offered_name(renderer)), part.text)
-            parts.append(facts.lost(renderer, part) if frame.confidence < SURE else part)
-        if clash := (yield from self._clashes(renderer, parts)):
-            parts.append(clash)
-        return reply_of(self._understood, parts, self.turn)
+                answer.pieces = [renderer.say("offered_name", name=_offered_name(renderer)), *answer.pieces]
+            answers.append(facts.lost(renderer, answer) if frame.confidence < SURE else answer)
+        if clash := (yield from self._clashes(renderer, answers)):
+            answers.append(clash)
+        return reply_of(self._understood, answers, self.turn)
 
     def _clashes(
-        self, renderer: Renderer, parts: Sequence[AnswerPart]
-    ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
+        self, renderer: Renderer, answers: Sequence[Answer]
+    ) -> Generator[Sequence[Step], Sequence[StepResult], Answer | None]:
         """Check the medicines of the answer against those that the customer takes."""
         if any(frame.intent == "interaction" for frame in self._understood.frames):
             return None  # asked for, so that it is answered already
         state = self.turn.state
         taken = taken_ids(self._understood, self.turn)
         about = [
-            one for part in parts for one in (*part.state.get("focus", ()), *part.state.get("shown", ()))
+            one for each in answers for one in (*each.state.get("focus", ()), *each.state.get("shown", ()))
         ]
         asked = [one["id"] for one in about if "id" in one]
         step = clash_step(asked, taken, renderer.language)
@@ -122,7 +121,7 @@ class OfflineSession(Session):
             return None
         [result] = yield [step]
         part = clash_part(renderer, result, taken, state.get("warned", ()))
-        return part if part.text else None
+        return part if part.pieces else None
 
 
 def _offered_name(renderer: Renderer) -> str:
@@ -131,7 +130,7 @@ def _offered_name(renderer: Renderer) -> str:
     return renderer.name(options[0])
 
 
-def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
+def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> Answer | None:
     """Return a question back if the frame lacks its medicine or is not certain enough."""
     if frame.intent == "ask_what" or (
         LOST <= frame.confidence < SURE and frame.medicines and frame.intent == "info"
@@ -140,8 +139,8 @@ def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
         if names:
             name = renderer.name(names[0])
             chips = [renderer.say(chip, name=name) for chip in ("chip_info", "chip_stock", "chip_rx")]
-            return AnswerPart(
-                renderer.say("ask_what", name=name),
+            return Answer(
+                [renderer.say("ask_what", name=name)],
                 suggestions=chips,
                 state={"pending": {"kind": "what", "frame": frame.remembered()}, "focus": [names[0].copy()]},
             )
@@ -149,8 +148,8 @@ def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
     if frame.intent in NEEDS_MEDICINE and not frame.medicines and len(shown) > 1:
         return choose(renderer, frame, shown, head=renderer.say("which_of_these"))
     if frame.intent in NEEDS_MEDICINE and not frame.medicines:
-        return AnswerPart(
-            renderer.say("which_medicine"),
+        return Answer(
+            [renderer.say("which_medicine")],
             state={"pending": {"kind": "medication", "frame": frame.remembered()}},
         )
     return None
