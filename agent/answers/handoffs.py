@@ -19,6 +19,15 @@ def person_offered(reason: str = "customer_asked") -> PendingQuestion:
     return {"kind": "offer_person", "reason": reason}
 
 
+def person_question(renderer: Renderer) -> Answer:
+    """Ask whether a person shall be brought in."""
+    return Answer(
+        [renderer.say("offer_person")],
+        suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
+        state={"pending": person_offered()},
+    )
+
+
 def handed_off(renderer: Renderer, handoff: Mapping[str, Any]) -> Answer:
     """Tell the customer the number of a hand-off, as the action that opened it returns it."""
     number, reason = handoff["number"], str(handoff.get("reason") or "")

@@ -61,11 +61,18 @@ _EMERGENCY: Final = _function(
     "answers in your place. When in doubt, call it. Ends your turn.",
     {"kind": {"type": "string", "enum": [*EMERGENCIES]}},
 )
+SITE_ANSWER: Final = "site_answer"
 _SITE: Final = _function(
-    "site_answer",
+    SITE_ANSWER,
     "What the pharmacy says about a subject that no other function knows: orders, deliveries, ways to pay, parking, "
-    "returns, keeping a pack, complaints, a manager, insurance, digital prescriptions. The system answers. Ends your turn.",
-    {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}},
+    "returns, keeping a pack, complaints, a manager, insurance, digital prescriptions.",
+    {
+        "topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]},
+        "branch": {
+            "type": ["string", "null"],
+            "description": "the branch that it is about, if one was named",
+        },
+    },
 )
 _PURPOSES: Final = ("prescriptions", "refill_status", "refill")
 _IDENTIFY: Final = _function(
@@ -123,7 +130,6 @@ class Procedure:
 
     intent: str
     medicine: str = ""
-    topic: str = ""
     emergency: Emergency | None = None
     for_somebody_else: bool = False
 
@@ -138,8 +144,6 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
     for call in calls:
         if call.name == "offer_person":
             return Procedure("offer_person")
-        if call.name == "site_answer":
-            return Procedure("site", topic=str(call.arguments.get("topic")))
         if call.name == "identify_customer":
             purpose = call.arguments.get("purpose")
             intent = str(purpose) if purpose in _PURPOSES else "prescriptions"
@@ -165,9 +169,7 @@ def frame_of(procedure: Procedure) -> Frame:
     """
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
     certain = len(named) == 1 and len(named[0].candidates) == 1
-    details: dict[str, object] = {"topic": procedure.topic} if procedure.topic else {}
-    if procedure.for_somebody_else:
-        details["other_person"] = True
+    details = {"other_person": True} if procedure.for_somebody_else else {}
     return Frame(procedure.intent, 0.95, named[0].candidates if certain else (), details=details)
 
 
@@ -179,6 +181,9 @@ def steps_of(calls: Sequence[Call]) -> list[Step]:
 def _step(call: Call) -> Step:
     if call.name == STORE_INFO:
         return Step("store.info", {"query": call.arguments.get("query")})
+    if call.name == SITE_ANSWER:
+        arguments = {"topic": str(call.arguments.get("topic")), "branch": call.arguments.get("branch")}
+        return Step("site.answer", arguments)
     if call.name == NOTE_TAKEN:
         return Step("medicine.taken", {"medication_name": _name_in(call)})
     if call.name not in _TOOLS:

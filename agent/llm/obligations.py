@@ -4,12 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from agent.answers.answer import Piece
 from agent.answers.cards import Card, medication_card, prescriptions_card, products_card, stock_card
 from agent.answers.composition import Composition
 from agent.answers.equivalents import equivalents_cards
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.interactions import checked_medicines, unassessable_fact
 from agent.answers.facts.lists import MOST_LISTED
+from agent.answers.handoffs import person_question
 from agent.answers.interactions import pairs_part
 from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
@@ -78,6 +80,10 @@ def completed(
     own.cards = list(_cards(renderer, results))
     own.suggestions = _chips(renderer, results, state)
     own.state = state | {"facts": composed.menu.to_remember()}
+    if _offers_person(composed, results):
+        asked = person_question(renderer)
+        own.pieces = [*_without_question(own.pieces), *asked.pieces]
+        own.suggestions, own.state = asked.suggestions, own.state | asked.state
     if turn.refused:
         for answer in understood.answers:
             own.state.update(answer.state)
@@ -85,6 +91,24 @@ def completed(
     before = turn.state.copy()
     before.pop("basic", None)
     return reply_of(understood, [own], replace(turn, state=before), free=True)
+
+
+def _offers_person(composed: Composition, results: Sequence[StepResult]) -> bool:
+    """Return whether the answer has a site answer that comes with the offer of a person."""
+    offering = {
+        f"site.{result.step.arguments['topic']}"
+        for result in results
+        if result.step.name == "site.answer" and result.result.get("offer") == "person"
+    }
+    return any(fact.kind in offering for fact in composed.used)
+
+
+def _without_question(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Return pieces without the model's closing question, since an answer asks one thing."""
+    last = len(pieces)
+    while last and isinstance(piece := pieces[last - 1], str) and (piece.isspace() or piece.endswith("?")):
+        last -= 1
+    return pieces[:last]
 
 
 def _chips(renderer: Renderer, results: Sequence[StepResult], state: ConversationState) -> list[str]:

@@ -7,8 +7,8 @@ from agent.answers.answer import Answer, Piece, joined
 from agent.answers.branches import WEEK, StoreDescription, stores_of
 from agent.answers.facts.fact import Fact, chosen
 from agent.answers.facts.results import facts_of
-from agent.answers.facts.stores import branch_fact, phone_facts
-from agent.answers.handoffs import handed_off, person_offered
+from agent.answers.facts.stores import branch_fact
+from agent.answers.handoffs import handed_off, person_offered, person_question
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step
 from agent.llm.offline.frames import Frame
@@ -54,24 +54,19 @@ def site(renderer: Renderer, frame: Frame) -> Plan:
 
     Its row says what to add: the phone of the branch that was talked about, the offer of a person, or nothing.
     """
-    [found] = yield [Step("site.answer", {"topic": frame.details.get("topic", frame.intent)})]
-    said, offer = (
-        chosen(facts_of(renderer, found), f"site.{found.step.arguments['topic']}"),
-        found.result.get("offer"),
-    )
+    place = frame.place or renderer.turn.state.get("place") or {}
+    branch = place["query"] if place.get("store") else None
+    [found] = yield [
+        Step("site.answer", {"topic": frame.details.get("topic", frame.intent), "branch": branch})
+    ]
+    said, offered = facts_of(renderer, found), found.result.get("offer")
     if not said:
         return (yield from courtesy(renderer, replace(frame, intent="out_of_scope")))
-    if offer == "person":
-        return Answer(
-            [*said, renderer.say("offer_person")],
-            suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
-            state={"pending": person_offered()},
-        )
-    place = frame.place or renderer.turn.state.get("place")
-    if offer == "phone" and place and place.get("store"):
-        [shop] = yield [Step("store.info", {"query": place["query"]})]
-        said += [fact for store in shop.result.get("stores", ()) for fact in phone_facts(renderer, store)]
-    chips = ["chip_branches", "chip_person"] if offer == "phone" else ["chip_person"]
+    if offered == "person":
+        asked = person_question(renderer)
+        asked.pieces = [*said, *asked.pieces]
+        return asked
+    chips = ["chip_branches", "chip_person"] if offered == "phone" else ["chip_person"]
     return Answer(said, suggestions=[renderer.say(chip) for chip in chips])
 
 
@@ -88,8 +83,7 @@ def health(renderer: Renderer, frame: Frame) -> Plan:
 def offer(renderer: Renderer, frame: Frame) -> Plan:
     """Offer a pharmacist."""
     yield from ()
-    chips = [renderer.say("chip_yes"), renderer.say("chip_no")]
-    return Answer([renderer.say("offer_person")], suggestions=chips, state={"pending": person_offered()})
+    return person_question(renderer)
 
 
 def upset(renderer: Renderer, frame: Frame) -> Plan:

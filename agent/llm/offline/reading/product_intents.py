@@ -138,9 +138,8 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
         and (place or any(d in details for d in ("day", "tomorrow")))
     ):
         # "And on Saturday?", "and in Jaffa?" after opening hours.
-        return replace(
-            Frame.recalled(told), place=place or told["place"], details={**told["details"], **details}
-        )
+        kept = {} if place is None else told["details"]
+        return replace(Frame.recalled(told), place=place or told["place"], details={**kept, **details})
     if (
         intent == "stock"
         and not medicines
