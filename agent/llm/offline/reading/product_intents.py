@@ -138,7 +138,10 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
         and (place or any(d in details for d in ("day", "tomorrow")))
     ):
         # "And on Saturday?", "and in Jaffa?" after opening hours.
-        kept = {} if place is None else told["details"]
+        days = {"day", "tomorrow"}
+        kept = {
+            key: value for key, value in told["details"].items() if not (key in days and days & {*details})
+        }
         return replace(Frame.recalled(told), place=place or told["place"], details={**kept, **details})
     if (
         intent == "stock"
