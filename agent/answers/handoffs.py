@@ -19,10 +19,10 @@ def person_offered(reason: str = "customer_asked") -> PendingQuestion:
     return {"kind": "offer_person", "reason": reason}
 
 
-def person_question(renderer: Renderer) -> Answer:
-    """Ask whether a person shall be brought in."""
+def person_question(renderer: Renderer, key: str = "offer_person") -> Answer:
+    """Ask whether a person shall be brought in, in the words of this sentence."""
     return Answer(
-        [renderer.say("offer_person")],
+        [renderer.say(key)],
         suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
         state={"pending": person_offered()},
     )

@@ -10,14 +10,14 @@ from agent.answers.composition import Composition
 from agent.answers.equivalents import equivalents_cards
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.interactions import checked_medicines, unassessable_fact
-from agent.answers.facts.lists import MOST_LISTED
+from agent.answers.facts.lists import MOST_LISTED, sorted_there
 from agent.answers.handoffs import person_question
 from agent.answers.interactions import pairs_part
 from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
 from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
-from agent.evidence import products_listed
+from agent.evidence import ProductFacts, products_listed
 from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
@@ -164,11 +164,16 @@ def _talked_about(results: Sequence[StepResult]) -> ConversationState:
         if result.step.name == "prescription_management" and "prescriptions" in result.result:
             state["prescriptions"] = [remembered_prescription(row) for row in result.result["prescriptions"]]
         if result.step.name == "inventory_check":
-            state["shown"] = [option_of(facts) for facts in products_listed(result.evidence)[:MOST_LISTED]]
+            state["shown"] = [option_of(facts) for facts in _listed(result)]
     for result in results:
         if options := result.evidence.get("candidates") or result.evidence.get("near"):
             state["shown"] = [option_of(facts) for facts in options]
     return state
+
+
+def _listed(result: StepResult) -> list[ProductFacts]:
+    """Return the products of a list in the order in which the customer reads them."""
+    return sorted_there(products_listed(result.evidence), result.evidence)[:MOST_LISTED]
 
 
 def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
@@ -195,9 +200,8 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
             store = stock_at(evidence["store"], int(inventory.get("qty") or 0), low=bool(evidence.get("low")))
             yield stock_card(renderer, evidence["medication"], [store])
         elif name == "inventory_check":
-            shown = products_listed(evidence)[:MOST_LISTED]
             title = renderer.say("card_products")
-            yield products_card(renderer, "stock", title, shown, evidence, "")
+            yield products_card(renderer, "stock", title, _listed(result), evidence, "")
         elif name == "prescription_management":
             listed = result.result.get("prescriptions") or [result.result["prescription"]]
             facts = {row["presc_id"]: row for row in evidence.get("prescriptions", ())}

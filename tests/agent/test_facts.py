@@ -384,3 +384,14 @@ def test_a_field_that_changes_changes_its_fact(
         key = f"{name}_{end}" if name else end
         inner[key if key in inner else name] = zorba if value is None else value
     assert {fact.text for fact in _facts_in(result, language) if fact.kind == kind} - before
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+def test_what_only_other_stores_have_is_no_yes_at_the_place_talked_about() -> None:
+    result = _result(*LIST, "en")
+    result.evidence["there"] = {"label_en": "Jaffa", "label_he": "יפו", "packs": {"9": 1}}
+    found = {fact.subject: fact for fact in _facts_in(result, "en") if fact.kind == "listed"}
+    assert found["Nurofen"].polarity is True and found["PainAway"].polarity is False
+    assert found["Ibuprofen"].polarity is None and "Jaffa: none" in found["Ibuprofen"].text
+    assert next(iter(found)) == "Nurofen"

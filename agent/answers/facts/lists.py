@@ -26,7 +26,10 @@ def list_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     if len(products) > 1:
         yield list_fact(renderer, products, evidence)
     for facts in products[:MOST_LISTED]:
-        polarity = None if facts["controlled"] else bool(totals_of(evidence).get(facts["id"], 0))
+        total = 0 if facts["controlled"] else totals_of(evidence).get(facts["id"], 0)
+        # What only other stores have is neither a yes nor a no at the place that is talked about.
+        is_elsewhere = total and "there" in evidence and not packs_there(evidence, facts["id"])
+        polarity = None if facts["controlled"] or is_elsewhere else bool(total)
         line = _line(renderer, facts, evidence)
         yield Fact("listed", renderer.of(facts), f"{line}.", polarity, is_lasting=False)
         yield price_fact(renderer, facts)

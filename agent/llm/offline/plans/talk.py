@@ -89,11 +89,7 @@ def offer(renderer: Renderer, frame: Frame) -> Plan:
 def upset(renderer: Renderer, frame: Frame) -> Plan:
     """Apologise to a customer who is annoyed, and offer a person."""
     yield from ()
-    return Answer(
-        [renderer.say("upset")],
-        suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
-        state={"pending": person_offered()},
-    )
+    return person_question(renderer, "upset")
 
 
 def branch(renderer: Renderer, frame: Frame) -> Plan:

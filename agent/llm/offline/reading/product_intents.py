@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.offline.frames import REPEATABLE, SECTIONS, SHORT, Frame
+from agent.answers.facts.leaflets import SECTIONS
+from agent.llm.offline.frames import REPEATABLE, SHORT, Frame
 from agent.llm.offline.reading.followups import leaning, medicines_meant
 from agent.llm.offline.reading.intent_rules import details_of, intent_of, joins
 from agent.llm.offline.reading.message import Clause, Medicine, Unknown
