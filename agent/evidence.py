@@ -86,6 +86,14 @@ class StockFacts(StoreFacts):
     updated_at: NotRequired[str | None]
 
 
+class PlaceStock(TypedDict):
+    """The store or city that is talked about, and how many packs it has of each product, by its id."""
+
+    label_en: str
+    label_he: str
+    packs: dict[str, int]
+
+
 class PairFacts(TypedDict):
     """An interaction on file between two products, by their ids."""
 
@@ -135,6 +143,7 @@ class Evidence(TypedDict, total=False):
     equivalents: list[ProductFacts]
     substitution: str
     totals: dict[str, int]
+    there: PlaceStock
     controlled: bool | list[int]
     store: StoreFacts
     threshold: int
@@ -160,6 +169,11 @@ class Evidence(TypedDict, total=False):
 def totals_of(evidence: Evidence) -> dict[int, int]:
     """Return the packs of all stores together by product; JSON has only texts for keys."""
     return {int(pk): int(total) for pk, total in evidence["totals"].items()}
+
+
+def packs_there(evidence: Evidence, medication_id: int) -> int:
+    """Return the packs of a product at the place that is talked about, 0 without such a place."""
+    return evidence["there"]["packs"].get(str(medication_id), 0) if "there" in evidence else 0
 
 
 def products_listed(evidence: Evidence) -> list[ProductFacts]:

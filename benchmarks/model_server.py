@@ -19,7 +19,7 @@ CALLS = (
     ("check_stock", {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None}),
 )
 ANSWER = (
-    "Happy to check that for you! [f21] About the prescription that you may need for it: [f6] "
+    "Happy to check that for you! [f23] About the prescription that you may need for it: [f6] "
     "Is there anything else that I can look up for you?"
 )
 """It names facts by the ids that the site gives them; the other loops show it as it is."""

@@ -48,11 +48,12 @@ def level_at(store: Store, medication: Medication) -> StockLevel | None:
     return StockLevel.objects.filter(store=store, medication=medication).order_by().first()
 
 
-def totals(medication_ids: Iterable[int]) -> dict[int, int]:
-    """Return how many packs all active stores together have of each of these products, 0 for none."""
+def totals(medication_ids: Iterable[int], stores: Collection[Store] | None = None) -> dict[int, int]:
+    """Return how many packs these stores, or all active ones, together have of each of these products, 0 for none."""
     ids = list(medication_ids)
+    levels = StockLevel.objects.filter(medication_id__in=ids, quantity__gt=0, store__is_active=True)
     rows = (
-        StockLevel.objects.filter(medication_id__in=ids, quantity__gt=0, store__is_active=True)
+        (levels if stores is None else levels.filter(store__in=stores))
         .order_by()
         .values("medication_id")
         .annotate(packs=Sum("quantity"))

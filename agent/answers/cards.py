@@ -12,11 +12,11 @@ from django.conf import settings
 
 from agent.answers.branches import open_words, opens_words
 from agent.answers.prescriptions import PrescriptionRow, prescription_name, refill_verdict
-from agent.answers.products import product_line, rx_tag
+from agent.answers.products import form_words, product_line, rx_tag
 from agent.answers.render import listed
 from agent.answers.renderer import Facts, Renderer
 from agent.answers.stock import LOW, MOST_BRANCHES, as_of
-from agent.evidence import LeafletSection, ProductFacts, StockFacts
+from agent.evidence import Evidence, LeafletSection, ProductFacts, StockFacts, packs_there, totals_of
 
 Row = list[str]
 """A label and a text."""
@@ -116,7 +116,7 @@ def medication_card(
     rows = {
         "ingredient": listed(renderer.ingredients(facts, result), renderer.language),
         "strength": renderer.measure(facts),
-        "form": _capitalized(_form(renderer, facts)),
+        "form": _capitalized(form_words(renderer, facts)),
         "pack": f"{size} {unit}".strip() if size else "",
         "price": renderer.say("amount", price=price) if price else "",
     }
@@ -226,20 +226,25 @@ def products_card(
     kind: Literal["stock", "equivalents"],
     title: str,
     facts: Sequence[ProductFacts],
-    totals: Mapping[int, int],
+    evidence: Evidence,
     note: str,
 ) -> Card:
-    """Return the card of a list of products: title, columns, products in this order with their totals, note."""
+    """Return the card of a list of products: title, columns, products in this order with their packs, note.
+
+    The packs are those at the place that is talked about, else of all stores together.
+    """
+    totals, there = totals_of(evidence), evidence.get("there")
     products: list[ProductRow] = [
         {
             "name": product_line(renderer, row),
             "tag": rx_tag(renderer, row),
             "rx": bool(row.get("rx")),
-            **_level(renderer, row, totals.get(int(row["id"]), 0)),
+            **_level(renderer, row, packs_there(evidence, row["id"]) if there else totals.get(row["id"], 0)),
         }
         for row in facts
     ]
-    columns = [renderer.word("column", key) for key in ("product", "stock")]
+    place = renderer.of(there) if there else renderer.say("card_all_stores")
+    columns = [renderer.word("column", "product"), f"{renderer.word('column', 'stock')}: {place}"]
     return _card(kind, {"title": title, "columns": columns, "products": products, "note": note})
 
 
@@ -298,12 +303,6 @@ def handoff_card(renderer: Renderer, number: str, reason: str) -> Card:
     if why != reason:
         rows.append([renderer.word("column", "reason"), why])
     return _card("handoff", {"title": renderer.say("card_handoff", number=number), "rows": rows})
-
-
-def _form(renderer: Renderer, facts: ProductFacts) -> str:
-    release = str(facts.get("release") or "immediate")
-    form = renderer.word("form", str(facts.get("form") or ""))
-    return form if release == "immediate" or not form else f"{form}, {renderer.word('release', release)}"
 
 
 def _card(kind: Kind, data: CardData) -> Card:

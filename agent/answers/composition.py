@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from agent.answers.answer import Answer, Piece
 from agent.answers.facts.fact import MARKER, Fact, Menu, names_in_marker
 from agent.answers.glue import verdict_removed
 from agent.inference.base import Withheld
@@ -48,9 +49,8 @@ class Composition:
     """Says why a connecting sentence may not be shown."""
     show: Callable[[str], None]
     """Shows the next piece of the answer."""
-    text: str = ""
-    used: list[Fact] = field(default_factory=list)
-    """The facts in the answer, in their order."""
+    answer: Answer = field(default_factory=Answer)
+    """What is shown so far."""
     chosen: list[Fact] = field(default_factory=list)
     """Those of them that the model named."""
     words: list[str] = field(default_factory=list)
@@ -102,6 +102,16 @@ class Composition:
             if not self._has(fact):
                 self._breaks = 2
                 self._put_fact(fact)
+
+    @property
+    def text(self) -> str:
+        """The text so far."""
+        return self.answer.text
+
+    @property
+    def used(self) -> list[Fact]:
+        """The facts in the answer, in their order."""
+        return self.answer.facts
 
     @property
     def is_answer(self) -> bool:
@@ -171,19 +181,18 @@ class Composition:
         self._breaks = max(self._breaks, breaks_after)
 
     def _put_fact(self, fact: Fact) -> None:
-        self.used.append(fact)
-        self._put(fact.text, is_paragraph="\n" in fact.text or len(fact.text) > _LONG)
+        self._put(fact, is_paragraph="\n" in fact.text or len(fact.text) > _LONG)
 
-    def _put(self, text: str, *, is_paragraph: bool) -> None:
-        if not self.text:
+    def _put(self, piece: Piece, *, is_paragraph: bool) -> None:
+        if not self.answer.pieces:
             gap = ""
         elif is_paragraph or self._is_after_paragraph or self._breaks > 1:
             gap = "\n\n"
         else:
             gap = "\n" if self._breaks else " "
         self._breaks, self._is_after_paragraph = 0, is_paragraph
-        self.text += gap + text
-        self.show(gap + text)
+        self.answer.pieces = [*self.answer.pieces, *([gap] if gap else []), piece]
+        self.show(gap + (piece if isinstance(piece, str) else piece.text))
 
     def _has(self, fact: Fact) -> bool:
         return any(fact.text == one.text for one in self.used)

@@ -7,6 +7,7 @@ from typing import Final
 
 from django.conf import settings
 
+from agent.answers.answer import Answer, compose
 from agent.answers.emergency_sentences import OTHER_LANGUAGES
 from agent.answers.handoffs import person_offered
 from agent.answers.layout import paragraphs
@@ -46,9 +47,8 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
     if kinds[0] in _PERSON_FIRST:
         texts.append(say("emergency_person", turn.language))
         state["pending"] = person_offered(_PERSON_FIRST[kinds[0]])
-    reply = Reply(
-        "\n\n".join(texts), turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True
-    )
+    alarm = Answer(texts, suggestions=[say("chip_person", turn.language)])
+    reply = compose([alarm], turn.language, state, fixed=True)
     # The number of what was open before stays: a milder alarm does not hide it, nor does one with another number.
     still_open = [kind for kind in opened["kinds"] if kind in CALL_NOW and kind not in kinds]
     if not CALL_NOW & {*kinds} or kinds[0] == Emergency.SELF_HARM:
@@ -61,15 +61,12 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
 
 def ended_reply(turn: Turn) -> Reply:
     """Return the answer to a customer who says that it is over: ordinary questions are answered again."""
-    return _with_phones(
-        Reply(
-            say("emergency_ended", turn.language, **_numbers()),
-            turn.language,
-            {**turn.state, "pending": None, "emergency": None},
-            suggestions=[say("chip_branches", turn.language)],
-            fixed=True,
-        )
+    ended = Answer(
+        [say("emergency_ended", turn.language, **_numbers())],
+        suggestions=[say("chip_branches", turn.language)],
     )
+    state: ConversationState = {**turn.state, "pending": None, "emergency": None}
+    return _with_phones(compose([ended], turn.language, state, fixed=True))
 
 
 def remark_reply(turn: Turn, remark: Remark) -> Reply:
@@ -97,7 +94,7 @@ def held_reply(turn: Turn) -> Reply:
 
 def _while_open(turn: Turn, text: str, *, can_end: bool) -> Reply:
     state: ConversationState = {**turn.state, "pending": None}
-    reply = Reply(text, turn.language, state, fixed=True)
+    reply = compose([Answer([text])], turn.language, state, fixed=True)
     return with_buttons(headed(reply, _kinds(turn.state)), turn, can_end=can_end)
 
 

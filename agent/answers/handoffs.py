@@ -1,12 +1,13 @@
-"""Word that a person was brought in, with its card."""
+"""Answer that a person was brought in, with its card."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
+from agent.answers.answer import Answer
 from agent.answers.branches import WEEK, StoreDescription
 from agent.answers.cards import Row, handoff_card
-from agent.answers.parts import AnswerPart
+from agent.answers.facts.fact import Fact
 from agent.answers.render import count, label, say
 from agent.answers.renderer import Renderer
 from agent.state import PendingQuestion
@@ -18,12 +19,22 @@ def person_offered(reason: str = "customer_asked") -> PendingQuestion:
     return {"kind": "offer_person", "reason": reason}
 
 
-def handed_off(renderer: Renderer, handoff: Mapping[str, Any]) -> AnswerPart:
+def person_question(renderer: Renderer, key: str = "offer_person") -> Answer:
+    """Ask whether a person shall be brought in, in the words of this sentence."""
+    return Answer(
+        [renderer.say(key)],
+        suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
+        state={"pending": person_offered()},
+    )
+
+
+def handed_off(renderer: Renderer, handoff: Mapping[str, Any]) -> Answer:
     """Tell the customer the number of a hand-off, as the action that opened it returns it."""
     number, reason = handoff["number"], str(handoff.get("reason") or "")
     key = "handoff_again" if handoff.get("again") else "handoff_done"
     card = handoff_card(renderer, number, reason)
-    return AnswerPart(renderer.say(key, number=number), cards=[card], state={"pending": None, "misses": 0})
+    done = Fact("handoff", number, renderer.say(key, number=number), is_lasting=False)
+    return Answer([done], cards=[card], state={"pending": None, "misses": 0})
 
 
 def queue_words(before: int, language: Language) -> str:

@@ -1,45 +1,30 @@
-"""Word an interaction check, with its card."""
+"""Answer with an interaction check and its card."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final, cast
 
-from agent.answers.cards import InteractionPair, interactions_card
-from agent.answers.layout import paragraphs
-from agent.answers.parts import AnswerPart
+from agent.answers.answer import Answer
+from agent.answers.cards import interactions_card
+from agent.answers.facts.interactions import checked_medicines, name_of, pair_facts, pairs_listed, partly_fact
 from agent.answers.products import about
-from agent.answers.render import listed
 from agent.answers.renderer import Renderer
-from agent.evidence import Evidence, Labels, PairFacts, names_checked
+from agent.evidence import Evidence, PairFacts
 from agent.inference.base import StepResult
 from agent.state import RememberedMedication
 
 
-def pairs_part(renderer: Renderer, known: Sequence[RememberedMedication], result: StepResult) -> AnswerPart:
+def pairs_part(renderer: Renderer, known: Sequence[RememberedMedication], result: StepResult) -> Answer:
     """Return our stored sentence for each pair of these medicines, or that they cannot be assessed."""
-    names = {medication["id"]: renderer.name(medication) for medication in known}
-    person = [renderer.say("chip_person")]
-    gaps = [_label(renderer, gap) for gap in result.evidence.get("unassessed", ())]
-    if not result.ok:
-        if result.code != "UNKNOWN_MED_ID":
-            return AnswerPart(renderer.say("data_error"), suggestions=person)
-        missing = listed(gaps or list(names.values()), renderer.language)
-        text = renderer.say("interaction_unknown", names=missing)
-        return AnswerPart(text, suggestions=person, state=about(known))
-    pairs: list[InteractionPair] = []
-    for pair in sorted(result.evidence.get("pairs", ()), key=lambda pair: pair["level"] != "avoid"):
-        a, b = names.get(pair["a"], ""), names.get(pair["b"], "")
-        level = "same" if pair["kind"] == "same_ingredient" else str(pair["level"])
-        shared = [_label(renderer, ingredient) for ingredient in pair["ingredients"]]
-        text = renderer.say(f"pair_{level}", a=a, b=b, ingredients=listed(shared, renderer.language))
-        label = renderer.word("level", level).capitalize()
-        pairs.append({"names": [a, b], "level": level, "label": label, "text": text})
-    lines = [pair["text"] for pair in pairs]
-    if not pairs:
-        lines = [renderer.say("interaction_none", names=listed(list(names.values()), renderer.language))]
-    partly = renderer.say("interaction_partly", names=listed(gaps, renderer.language)) if gaps else ""
-    cards = [interactions_card(renderer, pairs, partly)] if pairs else []
-    return AnswerPart(paragraphs(*lines, partly), cards=cards, suggestions=person, state=about(known))
+    facts = list(pair_facts(renderer, known, result))
+    pairs = pairs_listed(renderer, known, result)
+    note = facts[-1].text if result.evidence.get("unassessed") else ""
+    return Answer(
+        facts,
+        cards=[interactions_card(renderer, pairs, note)] if pairs else [],
+        suggestions=[renderer.say("chip_person")],
+        state=about(known) if result.ok or result.code == "UNKNOWN_MED_ID" else {},
+    )
 
 
 _GAPS: Final = "unassessed"
@@ -48,7 +33,7 @@ _GAPS: Final = "unassessed"
 
 def clash_part(
     renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
-) -> AnswerPart:
+) -> Answer:
     """Return warnings that nobody asked for: between medicines that are taken and others, each pair once (`warned`).
 
     What could not be assessed is said; that nothing is listed is not.
@@ -58,7 +43,7 @@ def clash_part(
         part = pairs_part(renderer, known, result)
         is_gap = result.code == "UNKNOWN_MED_ID"
         if is_gap and _GAPS in warned:
-            return AnswerPart("")
+            return Answer()
         part.state = {"warned": [*warned, _GAPS]} if is_gap else {}
         return part
     pairs = [
@@ -68,12 +53,11 @@ def clash_part(
     ]
     gaps = [] if _GAPS in warned else result.evidence.get("unassessed", [])
     if not pairs and not gaps:
-        return AnswerPart("")
+        return Answer()
     evidence = {**result.evidence, "pairs": pairs, "unassessed": gaps}
     part = pairs_part(renderer, known, replace(result, evidence=cast(Evidence, evidence)))
     if not pairs:
-        names = listed([_label(renderer, gap) for gap in gaps], renderer.language)
-        part.text = renderer.say("interaction_partly", names=names)
+        part.pieces = [partly_fact(renderer, [name_of(renderer, gap) for gap in gaps])]
     part.state = {"warned": [*warned, *map(pair_key, pairs), *([_GAPS] if gaps else [])]}
     return part
 
@@ -81,13 +65,3 @@ def clash_part(
 def pair_key(pair: PairFacts) -> str:
     """Return the name of a pair of medicines, the same in both orders."""
     return f"{min(pair['a'], pair['b'])}-{max(pair['a'], pair['b'])}"
-
-
-def checked_medicines(result: StepResult) -> list[RememberedMedication]:
-    """Return the products that an interaction check looked at, as the conversation remembers them."""
-    names = names_checked(result.evidence)
-    return [{"id": int(pk), "en": labels["en"], "he": labels["he"]} for pk, labels in names.items()]
-
-
-def _label(renderer: Renderer, labels: Labels) -> str:
-    return str(labels["he"] if renderer.language == "he" and labels.get("he") else labels["en"])

@@ -5,9 +5,9 @@ from typing import Final
 
 from agent.answers.render import apart
 from agent.answers.renderer import Facts, Renderer
-from agent.evidence import CandidateFacts
+from agent.evidence import CandidateFacts, ProductFacts
 from agent.state import ConversationState, RememberedMedication
-from pharmacy_site.lib.text import compact
+from pharmacy_site.lib.text import compact, words
 
 _FOR_CHILDREN: Final = ("child", "kids", "junior", "infant", "baby", "ילד", "תינוק", "פעוט")
 
@@ -42,6 +42,19 @@ def about(medications: Sequence[RememberedMedication]) -> ConversationState:
 def exact_name(facts: CandidateFacts) -> str:
     """Return how to call a product in a tool's argument when others share its name."""
     return f"med-{facts['id']}"
+
+
+def is_called_by_ingredient(facts: ProductFacts) -> bool:
+    """Return whether a product's name is or has that of its only ingredient: "Ibuprofen", "Metformin XR"."""
+    ingredient, name = words(facts["generic_en"]), words(facts["label_en"])
+    return bool(ingredient) and "+" not in facts["generic_en"] and set(ingredient) <= set(name)
+
+
+def form_words(renderer: Renderer, facts: Facts) -> str:
+    """Return a product's form and how it sets its contents free: "tablet, extended release"."""
+    release = str(facts.get("release") or "immediate")
+    form = renderer.word("form", str(facts.get("form") or ""))
+    return form if release == "immediate" or not form else f"{form}, {renderer.word('release', release)}"
 
 
 def product_line(renderer: Renderer, facts: Facts) -> str:

@@ -1,10 +1,11 @@
-"""Word what is not answered: requests for advice, and messages that were not understood."""
+"""Answer what is not answered: requests for advice, and messages that were not understood."""
 
 from collections.abc import Sequence
 from typing import Final
 
+from agent.answers.answer import Answer
+from agent.answers.facts.fact import Fact
 from agent.answers.handoffs import person_offered
-from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.state import ConversationState, RememberedMedication
 
@@ -22,7 +23,7 @@ def refusal(
     verdict: str,
     before: ConversationState,
     medicines: Sequence[RememberedMedication],
-) -> AnswerPart:
+) -> Answer:
     """Return one kind sentence and one next step; never the same words twice running."""
     times = int(before.get("refusals") or 0)
     keys = ["refuse_1", "refuse_2", "refuse_3"]
@@ -36,7 +37,8 @@ def refusal(
     state: ConversationState = {"refusals": times + 1, "refused_with": key, "pending": person_offered()}
     if known:
         state["focus"] = [_identity(medicine) for medicine in known]
-    return AnswerPart(renderer.say(key), suggestions=[renderer.say("chip_person"), *chips], state=state)
+    refused = Fact("refusal", "", renderer.say(key), is_required=True, is_lasting=False)
+    return Answer([refused], suggestions=[renderer.say("chip_person"), *chips], state=state)
 
 
 def _identity(medicine: RememberedMedication) -> RememberedMedication:
@@ -47,12 +49,12 @@ def _identity(medicine: RememberedMedication) -> RememberedMedication:
     return identity
 
 
-def not_understood(renderer: Renderer, misses: int) -> AnswerPart:
+def not_understood(renderer: Renderer, misses: int) -> Answer:
     """Say so, each time otherwise; the third time running, offer a person."""
     offers = misses >= _MOST_MISSES
     chips = ["chip_yes", "chip_no"] if offers else ["chip_branches", "chip_prescriptions", "chip_person"]
-    return AnswerPart(
-        renderer.say(f"unknown_{min(misses, _MOST_MISSES)}"),
+    return Answer(
+        [renderer.say(f"unknown_{min(misses, _MOST_MISSES)}")],
         suggestions=[renderer.say(chip) for chip in chips],
         state={"pending": person_offered("not_understood") if offers else None, "misses": misses},
     )

@@ -149,21 +149,25 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{name} contains the active ingredients {ingredients}.",
         "{name} מכיל את החומרים הפעילים {ingredients}.",
     ),
-    "product_form": ("Form: {form}. Strength: {strength}.", "צורת מתן: {form}. חוזק: {strength}."),
+    "contains_its_name": (
+        "{name} is called by its active ingredient.",
+        "{name} נקרא על שם החומר הפעיל שבו.",
+    ),
+    "category_of": ("{name} is listed under “{category}”.", "{name} רשום אצלנו תחת ”{category}“."),
     "product_pack": ("Pack: {size} {unit}.", "אריזה: {size} {unit}."),
     "pack_unknown": ("The pack size is not on file.", "גודל האריזה אינו רשום אצלנו."),
     "leaflet_use": ("Used for, according to the leaflet: {text}", "שימוש, לפי העלון: {text}"),
-    "leaflet_dosage": (
+    "leaflet_dosage": ("Dosage, according to the leaflet: {text}", "מינון, לפי העלון: {text}"),
+    "leaflet_dosage_adults": (
         "Dosage, according to the leaflet (adults): {text}",
         "מינון, לפי העלון (מבוגרים): {text}",
     ),
-    "leaflet_dosage_any": ("Dosage, according to the leaflet: {text}", "מינון, לפי העלון: {text}"),
-    "leaflet_says_any": (
+    "leaflet_warnings": ("Warnings, according to the leaflet: {text}", "אזהרות, לפי העלון: {text}"),
+    "leaflet_says": (
         "{name} – {section}. According to the leaflet: {text}",
         "{name} – {section}. לפי העלון: {text}",
     ),
-    "leaflet_warnings": ("Warnings, according to the leaflet: {text}", "אזהרות, לפי העלון: {text}"),
-    "leaflet_says": (
+    "leaflet_says_adults": (
         "{name} – {section}. According to the leaflet (adults): {text}",
         "{name} – {section}. לפי העלון (מבוגרים): {text}",
     ),
@@ -192,6 +196,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "אין אצלנו מחיר רשום של {name}. נא לשאול בסניף.",
     ),
     "strength_of": ("The strength of {name} is {strength}.", "החוזק של {name} הוא {strength}."),
+    "strength_unknown": (
+        "The strength of {name} is not on file.",
+        "החוזק של {name} אינו רשום אצלנו.",
+    ),
     "form_of": ("{name} comes as: {form}.", "צורת המתן של {name}: {form}."),
     # -- names ----------------------------------------------------------------------------------------------
     "not_found": (
@@ -238,7 +246,6 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "branches_nearest": ("Branches that have it, nearest first:", "סניפים שבהם הוא נמצא, מהקרוב לרחוק:"),
     "branches_all": ("Stock by branch:", "מלאי לפי סניף:"),
     "branches_city": ("{name} in our branches in {city}:", "{name} בסניפים שלנו ב{city}:"),
-    "branches_none": ("None of our branches has it at the moment.", "כרגע אין אותו באף סניף."),
     "share_location": (
         "Share your location or name a place, and I'll sort by distance.",
         "שתפו מיקום או כתבו שם של מקום, ואמיין לפי מרחק.",
@@ -255,7 +262,9 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "The nearest branch is {store}, about {km} km away.",
         "הסניף הקרוב ביותר הוא {store}, במרחק של כ-{km} ק״מ.",
     ),
-    "units_everywhere": ("{units} in all our stores together", "{units} בכל החנויות שלנו יחד"),
+    "units_everywhere": ("{units} in all our stores together", "{units} בסך הכול בכל החנויות שלנו"),
+    "units_there": ("{store}: {units}; {everywhere}", "{store}: {units}; {everywhere}"),
+    "online_store": ("our online store", "החנות המקוונת"),
     "at_distance": ("{text}, {km} km away.", "{text}, במרחק {km} ק״מ."),
     "restock_at": (
         "{name} is expected back at {store} on {date}.",
@@ -274,8 +283,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "near_place": ("Did you mean {name}?", "האם התכוונתם ל{name}?"),
     "elsewhere": ("Elsewhere:", "במקומות אחרים:"),
     "no_reservation": (
-        "I can't order or reserve. The branch can help{phone}.",
-        "איני יכול להזמין או לשריין. אפשר לפנות לסניף{phone}.",
+        "I can't order or reserve. The branch can help.",
+        "איני יכול להזמין או לשריין. אפשר לפנות לסניף.",
     ),
     "matches_head": ("These match “{query}”:", "אלה מתאימים ל”{query}“:"),
     "matches_ask": ("Which one do you mean?", "לאיזה מהם התכוונתם?"),
@@ -506,6 +515,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{name} is a controlled medicine: your doctor must issue a new prescription.",
         "{name} היא תרופה בפיקוח: הרופא צריך להנפיק מרשם חדש.",
     ),
+    "rx_supply": (
+        "One filling of {name} is for {days} days.",
+        "ניפוק אחד של {name} מספיק ל-{days} ימים.",
+    ),
     "no_such_prescription": (
         "I see no prescription for {name} on your file.",
         "לא מצאתי ברשומות שלכם מרשם ל{name}.",
@@ -592,6 +605,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     # -- cards ----------------------------------------------------------------------------------------------
     "tag_rx": ("Rx – prescription", "במרשם"),
     "tag_otc": ("OTC – no prescription", "ללא מרשם"),
+    "card_all_stores": ("all stores", "כל החנויות"),
     "card_products": ("Products", "תכשירים"),
     "card_stock": ("Stock: {name}", "מלאי: {name}"),
     "card_equivalents": ("Equivalents of {name}", "תכשירים זהים ל{name}"),
@@ -688,26 +702,26 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
 PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
     "in_stock": (
         (
-            "{name} is in stock ({n} unit available).",
-            "{name} is in stock ({n} units available).",
-            "{name} is in stock ({n} units available).",
+            "{name} is in stock ({n} unit in all our stores together).",
+            "{name} is in stock ({n} units in all our stores together).",
+            "{name} is in stock ({n} units in all our stores together).",
         ),
         (
-            "{name} במלאי (נותרה יחידה אחת).",
-            "{name} במלאי ({n} יחידות זמינות).",
-            "{name} במלאי ({n} יחידות זמינות).",
+            "{name} במלאי (יחידה אחת בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי ({n} יחידות בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי ({n} יחידות בסך הכול בכל החנויות שלנו).",
         ),
     ),
     "in_stock_low": (
         (
-            "{name} is in stock but limited quantity available ({n} unit).",
-            "{name} is in stock but limited quantity available ({n} units).",
-            "{name} is in stock but limited quantity available ({n} units).",
+            "{name} is in stock but limited quantity available ({n} unit in all our stores together).",
+            "{name} is in stock but limited quantity available ({n} units in all our stores together).",
+            "{name} is in stock but limited quantity available ({n} units in all our stores together).",
         ),
         (
-            "{name} במלאי, אך המלאי מוגבל (יחידה אחת).",
-            "{name} במלאי, אך המלאי מוגבל ({n} יחידות).",
-            "{name} במלאי, אך המלאי מוגבל ({n} יחידות).",
+            "{name} במלאי, אך המלאי מוגבל (יחידה אחת בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי, אך המלאי מוגבל ({n} יחידות בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי, אך המלאי מוגבל ({n} יחידות בסך הכול בכל החנויות שלנו).",
         ),
     ),
     "in_stock_at": (

@@ -14,8 +14,8 @@ from agent.answers.composition import Composition
 from agent.answers.emergencies import alarm_reply
 from agent.answers.facts.fact import Fact, Menu
 from agent.answers.facts.results import facts_of
-from agent.answers.interactions import checked_medicines, clash_part
-from agent.answers.render import listed, say
+from agent.answers.interactions import clash_part
+from agent.answers.render import say
 from agent.answers.renderer import Renderer
 from agent.inference.base import (
     ModelUnavailable,
@@ -207,18 +207,12 @@ class FallbackSession(Session):
         turn = self._turn_with_notes()
         part = clash_part(renderer, result, taken_ids(self._understood, turn), turn.state.get("warned", ()))
         self._warned = part.state.get("warned", self._warned)
-        names = listed([renderer.name(one) for one in checked_medicines(result)], renderer.language)
-        texts = part.text.split("\n\n") if part.text else []
-        return [Fact("interaction", names, text, is_required=True, is_lasting=False) for text in texts]
+        return part.facts
 
     def _allergy_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
         part = allergy_part(renderer, result, self._turn_with_notes().state.get("warned", ()))
         self._warned = part.state.get("warned", self._warned)
-        texts = part.text.split("\n\n") if part.text else []
-        names = listed(
-            [renderer.name(one["product"]) for one in result.result.get("matches", ())], self.language
-        )
-        return [Fact("allergy", names, text, is_required=True, is_lasting=False) for text in texts]
+        return part.facts
 
     def _turn_with_notes(self, *, is_begun_anew: bool = False) -> Turn:
         """Return the turn with what came up in it: what the model noted, and, in the same answer, what was warned of."""
@@ -244,7 +238,9 @@ class FallbackSession(Session):
         ):  # two medicines in one message: our own plans say what they must
             return await self._fall_back(speech, "procedure")
         frame = await run_db(frame_of)(procedure)
-        self._state.offline = OfflineSession(self.turn, replace(self._understood, frames=(frame,), parts=()))
+        self._state.offline = OfflineSession(
+            self.turn, replace(self._understood, frames=(frame,), answers=())
+        )
         return await self._next_offline(self._state.offline, (), speech)
 
     async def _fall_back(

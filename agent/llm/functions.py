@@ -60,10 +60,11 @@ _EMERGENCY: Final = _function(
     "Somebody may be in danger now: the system gives the number to call. When in doubt, call it. Ends your turn.",
     {"kind": {"type": "string", "enum": [*EMERGENCIES]}},
 )
+SITE_ANSWER: Final = "site_answer"
 _SITE: Final = _function(
-    "site_answer",
-    "What the pharmacy says about other subjects (hold: keeping a pack). The system answers. Ends your turn.",
-    {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}},
+    SITE_ANSWER,
+    "What the pharmacy says about other subjects (hold: keeping a pack), perhaps of one branch.",
+    {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}, "branch": {"type": ["string", "null"]}},
 )
 _MATTERS: Final = {
     "prescriptions": "prescriptions",
@@ -114,7 +115,6 @@ class Procedure:
 
     intent: str
     medicine: str = ""
-    topic: str = ""
     emergency: Emergency | None = None
     for_somebody_else: bool = False
     notes: tuple[Step, ...] = ()
@@ -136,8 +136,6 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
     for call in calls:
         if call.name == "offer_person":
             return Procedure("offer_person")
-        if call.name == "site_answer":
-            return Procedure("site", topic=str(call.arguments.get("topic")))
         if call.name == "patient_matter":
             intent = _MATTERS.get(str(call.arguments.get("matter")), "prescriptions")
             is_other = call.arguments.get("for_somebody_else") is True
@@ -156,9 +154,7 @@ def frame_of(procedure: Procedure) -> Frame:
     """
     named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
     certain = len(named) == 1 and len(named[0].candidates) == 1
-    details: dict[str, object] = {"topic": procedure.topic} if procedure.topic else {}
-    if procedure.for_somebody_else:
-        details["other_person"] = True
+    details = {"other_person": True} if procedure.for_somebody_else else {}
     return Frame(procedure.intent, 0.95, named[0].candidates if certain else (), details=details)
 
 
@@ -170,6 +166,9 @@ def steps_of(calls: Sequence[Call]) -> list[Step]:
 def _step(call: Call) -> Step:
     if call.name == STORE_INFO:
         return Step("store.info", {"query": call.arguments.get("query")})
+    if call.name == SITE_ANSWER:
+        arguments = {"topic": str(call.arguments.get("topic")), "branch": call.arguments.get("branch")}
+        return Step("site.answer", arguments)
     if call.name == NOTE:
         name = str(call.arguments.get("name") or "")[:200]
         if call.arguments.get("is_allergy") is True:

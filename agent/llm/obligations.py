@@ -4,18 +4,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from agent.answers.answer import Piece
 from agent.answers.cards import Card, medication_card, prescriptions_card, products_card, stock_card
 from agent.answers.composition import Composition
-from agent.answers.equivalents import MOST_LISTED, equivalents_part
+from agent.answers.equivalents import equivalents_cards
 from agent.answers.facts.fact import Fact
-from agent.answers.interactions import checked_medicines, pairs_part
-from agent.answers.parts import AnswerPart
+from agent.answers.facts.interactions import checked_medicines, unassessable_fact
+from agent.answers.facts.lists import MOST_LISTED, sorted_there
+from agent.answers.handoffs import person_question
+from agent.answers.interactions import pairs_part
 from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
-from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
-from agent.evidence import products_listed, totals_of
+from agent.evidence import ProductFacts, products_listed
 from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
@@ -43,12 +45,8 @@ def unassessable(understood: Understood) -> list[Fact]:
         if frame.intent == "interaction"
         for medicine in (*frame.medicines, *frame.details.get("others", ()))
     ]
-    names = [str(medicine.get("query") or "") for medicine in asked if "id" not in medicine]
-    if not any(names):
-        return []
-    renderer = understood.renderer
-    text = renderer.say("interaction_unknown", names=listed(list(filter(None, names)), renderer.language))
-    return [Fact("interaction", ", ".join(names), text, is_required=True, is_lasting=False)]
+    names = [str(medicine["query"]) for medicine in asked if "id" not in medicine and medicine.get("query")]
+    return [unassessable_fact(understood.renderer, names)] if names else []
 
 
 def facts_at_once(understood: Understood, turn: Turn) -> list[Fact]:
@@ -57,8 +55,8 @@ def facts_at_once(understood: Understood, turn: Turn) -> list[Fact]:
     What the assistant is; the refusal, to a request for advice; that an interaction cannot be assessed.
     """
     itself = Fact("assistant", "", understood.renderer.say("who"), is_lasting=False, id="f0")
-    refusals = understood.parts if turn.refused else ()
-    refused = [Fact("refusal", "", part.text, is_required=True, is_lasting=False) for part in refusals]
+    refusals = understood.answers if turn.refused else ()
+    refused = [fact for answer in refusals for fact in answer.facts]
     return [itself, *refused, *unassessable(understood)]
 
 
@@ -77,24 +75,44 @@ def asked_together(understood: Understood) -> list[int]:
 
 
 def completed(
-    understood: Understood, turn: Turn, results: Sequence[StepResult], answer: Composition
+    understood: Understood, turn: Turn, results: Sequence[StepResult], composed: Composition
 ) -> Reply:
     """Return a composed answer with its cards and suggestions, and what the conversation is about from here on."""
     renderer = replace(understood.renderer, turn=turn)
     state = _talked_about(results)
-    own = AnswerPart(
-        answer.text,
-        cards=list(_cards(renderer, results)),
-        suggestions=_chips(renderer, results, state),
-        state=state | {"facts": answer.menu.to_remember()},
-    )
+    own = composed.answer
+    own.cards = list(_cards(renderer, results))
+    own.suggestions = _chips(renderer, results, state)
+    own.state = state | {"facts": composed.menu.to_remember()}
+    if _offers_person(composed, results):
+        asked = person_question(renderer)
+        own.pieces = [*_without_question(own.pieces), *asked.pieces]
+        own.suggestions, own.state = asked.suggestions, own.state | asked.state
     if turn.refused:
-        for part in understood.parts:
-            own.state.update(part.state)
-            own.suggestions = part.suggestions
+        for answer in understood.answers:
+            own.state.update(answer.state)
+            own.suggestions = answer.suggestions
     before = turn.state.copy()
     before.pop("basic", None)
-    return replace(reply_of(understood, [own], replace(turn, state=before)), free=True)
+    return reply_of(understood, [own], replace(turn, state=before), free=True)
+
+
+def _offers_person(composed: Composition, results: Sequence[StepResult]) -> bool:
+    """Return whether the answer has a site answer that comes with the offer of a person."""
+    offering = {
+        f"site.{result.step.arguments['topic']}"
+        for result in results
+        if result.step.name == "site.answer" and result.result.get("offer") == "person"
+    }
+    return any(fact.kind in offering for fact in composed.used)
+
+
+def _without_question(pieces: Sequence[Piece]) -> Sequence[Piece]:
+    """Return pieces without the model's closing question, since an answer asks one thing."""
+    last = len(pieces)
+    while last and isinstance(piece := pieces[last - 1], str) and (piece.isspace() or piece.endswith("?")):
+        last -= 1
+    return pieces[:last]
 
 
 def _chips(renderer: Renderer, results: Sequence[StepResult], state: ConversationState) -> list[str]:
@@ -157,11 +175,16 @@ def _talked_about(results: Sequence[StepResult]) -> ConversationState:
         if result.step.name == "prescription_management" and "prescriptions" in result.result:
             state["prescriptions"] = [remembered_prescription(row) for row in result.result["prescriptions"]]
         if result.step.name == "inventory_check":
-            state["shown"] = [option_of(facts) for facts in products_listed(result.evidence)[:MOST_LISTED]]
+            state["shown"] = [option_of(facts) for facts in _listed(result)]
     for result in results:
         if options := result.evidence.get("candidates") or result.evidence.get("near"):
             state["shown"] = [option_of(facts) for facts in options]
     return state
+
+
+def _listed(result: StepResult) -> list[ProductFacts]:
+    """Return the products of a list in the order in which the customer reads them."""
+    return sorted_there(products_listed(result.evidence), result.evidence)[:MOST_LISTED]
 
 
 def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
@@ -172,7 +195,7 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
         if name == _CHECK and not is_repeated(result, results):
             yield from pairs_part(renderer, checked_medicines(result), result).cards
         if name == "inventory_find_equivalent":
-            yield from equivalents_part(renderer, medicine_of(evidence["medication"]), result).cards
+            yield from equivalents_cards(renderer, result)
         if name in _SHOWS_CARD:
             leaflet = evidence.get("leaflet", {})
             yield medication_card(renderer, evidence["medication"], result.result["medication"], leaflet)
@@ -188,9 +211,8 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
             store = stock_at(evidence["store"], int(inventory.get("qty") or 0), low=bool(evidence.get("low")))
             yield stock_card(renderer, evidence["medication"], [store])
         elif name == "inventory_check":
-            shown = products_listed(evidence)[:MOST_LISTED]
             title = renderer.say("card_products")
-            yield products_card(renderer, "stock", title, shown, totals_of(evidence), "")
+            yield products_card(renderer, "stock", title, _listed(result), evidence, "")
         elif name == "prescription_management":
             listed = result.result.get("prescriptions") or [result.result["prescription"]]
             facts = {row["presc_id"]: row for row in evidence.get("prescriptions", ())}

@@ -69,7 +69,8 @@ class ToolContext:
 
     `actor` is "chat:<conversation>" or "key:<id>". `patient` is the person verified in this conversation.
     `context_medications` are the ids last talked about (S2's `findMedicationFromContext`), `message` is the customer's
-    message (S2 infers the store from it), `origin` a place that the customer shared.
+    message (S2 infers the store from it), `place` the store or city talked about before, `origin` a place that the customer
+    shared.
     """
 
     actor: str
@@ -78,6 +79,7 @@ class ToolContext:
     patient: Patient | None = None
     context_medications: tuple[int, ...] = ()
     message: str = ""
+    place: str = ""
     origin: Point | None = None
     api_key: ApiKey | None = None
     scopes: frozenset[str] = frozenset()

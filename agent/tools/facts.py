@@ -11,13 +11,15 @@ from django.db.models import prefetch_related_objects
 from django.utils import timezone
 
 from agent.conversation.stores import opening_facts, store_facts
-from agent.evidence import CandidateFacts, LeafletSection, OpeningFacts, ProductFacts, StoreFacts
+from agent.evidence import CandidateFacts, Evidence, LeafletSection, OpeningFacts, ProductFacts, StoreFacts
 from agent.tools.base import ToolContext
 from inventory import catalog
 from inventory.models import Medication, MedicationIngredient
+from inventory.stock import totals
 from pharmacy_site.lib.bilingual import both, named
 from pharmacy_site.lib.text import Language, compact
 from stores.models import Store
+from stores.places import StorePlace, UnservedPlace, place_find, places_in
 from stores.selectors import exceptions_ahead, opening_state
 
 SHORTEST_PART: Final = 4
@@ -118,6 +120,23 @@ def near_misses(query: str, context: ToolContext) -> list[CandidateFacts]:
     if context.channel != "chat" or not compact(query):
         return []
     return candidate_facts(catalog.medications_suggest(query))
+
+
+def stock_there(medication_ids: Iterable[int], context: ToolContext) -> Evidence:
+    """Return the packs of these products at the one store or city that the message, or else the conversation, is about."""
+    mentions = places_in(context.message) if context.message else []
+    place = mentions[0].place if len(mentions) == 1 else None
+    if not mentions and context.place:
+        place = place_find(context.place)
+    if place is None or isinstance(place, UnservedPlace):
+        return {}
+    row, stores = (
+        (place.store, [place.store]) if isinstance(place, StorePlace) else (place.locality, place.stores)
+    )
+    packs = totals(medication_ids, stores)
+    label_en, label_he = both(row, "name")
+    shown = {str(pk): quantity for pk, quantity in packs.items()}
+    return {"there": {"label_en": label_en, "label_he": label_he, "packs": shown}}
 
 
 def stores_facts(stores: Sequence[Store], context: ToolContext) -> dict[int, StoreFacts]:

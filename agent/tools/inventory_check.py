@@ -1,7 +1,8 @@
 """S1 `inventory_check`: medications by brand, generic, ingredient, alias or category, with their total stock.
 
 Evidence of a success: `medications` (see `facts.py`, in the order of the matches), `totals` `{id: packs}`, `controlled`
-(ids whose quantity no customer is shown), `more` (not all matches are listed). Of MED_NOT_FOUND: `near` (chat only).
+(ids whose quantity no customer is shown), `more` (not all matches are listed), `there` (`{label_en, label_he, packs}` of
+the store or city that is talked about). Of MED_NOT_FOUND: `near` (chat only).
 """
 
 from typing import Final, Literal
@@ -9,7 +10,7 @@ from typing import Final, Literal
 from agent.answers.tool_sentences import tool_text
 from agent.tools.base import Answer, Arguments, Refusal, Result, Text, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
-from agent.tools.facts import controlled, medication_facts, near_misses
+from agent.tools.facts import controlled, medication_facts, near_misses, stock_there
 from agent.tools.stocked import StockedMedication, stocked
 from inventory import catalog
 from inventory.errors import MedicationNotFound
@@ -72,6 +73,7 @@ def run(arguments: InventoryCheckArguments, context: ToolContext) -> Answer:
             "totals": {str(medication.pk): packs[medication.pk] for medication in listed},
             "controlled": [medication.pk for medication in listed if controlled(medication)],
             "more": more,
+            **stock_there(packs, context),
         },
     )
 

@@ -1,7 +1,7 @@
 """S1 `inventory_find_equivalent`: other products with the same ingredients, and form and strength unless waived.
 
 Evidence of a success: `medication`, `equivalents` (see `facts.py`), `totals` `{id: packs}`, `controlled` (ids),
-`substitution` of the requested product. Of NO_EQUIVALENTS_FOUND: `medication`.
+`substitution` of the requested product, `there` (as of `inventory_check`). Of NO_EQUIVALENTS_FOUND: `medication`.
 """
 
 from typing import Literal
@@ -9,7 +9,7 @@ from typing import Literal
 from agent.answers.tool_sentences import tool_text
 from agent.tools.base import Answer, Arguments, MedicationRef, Refusal, Result, Tool, ToolContext
 from agent.tools.envelopes import SuccessS1
-from agent.tools.facts import controlled, medication_facts
+from agent.tools.facts import controlled, medication_facts, stock_there
 from agent.tools.stocked import StockedMedication, stocked
 from inventory import catalog
 from inventory.equivalents import Equivalent, equivalents_find
@@ -94,6 +94,7 @@ def run(arguments: InventoryFindEquivalentArguments, context: ToolContext) -> An
             "totals": {str(pk): quantity for pk, quantity in packs.items()},
             "controlled": [product.pk for product in products if controlled(product)],
             "substitution": medication.substitution,
+            **stock_there(packs, context),
         },
     )
 

@@ -12,7 +12,7 @@ from django.db.models import Q
 from agent.conversation import confirmations
 from agent.conversation.handoff import run_hand_over
 from agent.conversation.identity import identity_begin, identity_end
-from agent.conversation.stores import branches_all, by_distance, store_nearest, stores_described
+from agent.conversation.stores import branches_all, by_distance, store_facts, store_nearest, stores_described
 from agent.inference.base import Step
 from agent.llm.offline.reading.recognise import recognise
 from agent.models import Run
@@ -139,9 +139,18 @@ def store_info(run: Run, step: Step, address: str) -> ActionResult:
 
 
 def site_answer(run: Run, step: Step, address: str) -> ActionResult:
-    """Return the site answer of a subject: its text in both languages and its offer. Empty for an unknown subject."""
+    """Return the site answer of a subject: its text in both languages, its offer, and the branch of an offered phone.
+
+    Empty for an unknown subject.
+    """
     row = SiteAnswer.objects.filter(topic=str(step.arguments.get("topic", ""))).first()
-    return ActionResult(step, result={**labels(row, "text", key="text"), "offer": row.offer} if row else {})
+    if row is None:
+        return ActionResult(step)
+    result: dict[str, object] = {**labels(row, "text", key="text"), "offer": row.offer}
+    if row.offer == SiteAnswer.Offer.PHONE and (branch := str(step.arguments.get("branch") or "")):
+        place = place_find(branch)
+        result |= {"store": store_facts(place.store)} if isinstance(place, StorePlace) else {}
+    return ActionResult(step, result=result)
 
 
 def medicine_taken(run: Run, step: Step, address: str) -> ActionResult:

@@ -64,6 +64,7 @@ class TurnContext:
             patient=self.patient,
             context_medications=tuple(medicine["id"] for medicine in self.turn.state.get("focus", ())),
             message=self.turn.text,
+            place=(self.turn.state.get("place") or {}).get("query", ""),
             origin=self.conversation.location,
             conversation_id=self.conversation.pk,
             run_id=self.run.pk,

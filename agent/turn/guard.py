@@ -12,7 +12,9 @@ from typing import Any, Final
 from django.conf import settings
 from django.utils.module_loading import import_string
 
+from agent.answers.answer import Answer, compose
 from agent.answers.emergencies import alarm_reply
+from agent.answers.facts.fact import Fact
 from agent.answers.handoffs import handed_off, person_offered
 from agent.answers.render import MASK, count, say
 from agent.answers.renderer import Renderer
@@ -70,8 +72,8 @@ async def _settled(context: TurnContext) -> Session | None:
     """Return the session for a turn that no words have to be understood for: a button, a code."""
     turn = context.turn
     if turn.asked_by_another:
-        reply = Reply(say("asked_by_another", turn.language), turn.language, turn.state, fixed=True)
-        return FixedReply(turn, reply)
+        asked = Answer([say("asked_by_another", turn.language)])
+        return FixedReply(turn, compose([asked], turn.language, turn.state, fixed=True))
     if context.run.kind == Run.Kind.HANDOFF:
         return HandoffSession(turn, "customer_asked")
     if context.run.kind == Run.Kind.CONFIRM:
@@ -107,11 +109,11 @@ class HandoffSession(Session):
         if not results:
             return [Step("handoff.open", {"reason": self.reason})]
         turn, opened = self.turn, results[0].result
-        part = handed_off(Renderer(turn, turn.language), opened)
-        text = part.text
+        answer = handed_off(Renderer(turn, turn.language), opened)
         if self.reason == "identity_failed":
-            text = say("code_locked", turn.language, number=opened["number"])
-        return Reply(text, turn.language, {**turn.state, "pending": None}, cards=part.cards)
+            locked = say("code_locked", turn.language, number=opened["number"])
+            answer.pieces = [Fact("handoff", opened["number"], locked, is_lasting=False)]
+        return compose([answer], turn.language, {**turn.state, "pending": None})
 
 
 @dataclass
@@ -125,14 +127,15 @@ class ConfirmationSession(Session):
         turn = self.turn
         state: ConversationState = {**turn.state, "pending": None}
         if self.decision == "no":
-            return Reply(say("confirm_declined", turn.language), turn.language, state, fixed=True)
+            return compose(
+                [Answer([say("confirm_declined", turn.language)])], turn.language, state, fixed=True
+            )
         if not results:
             return [Step("refill.pass_on")]
         passed_on = results[0].result
         if "number" not in passed_on:
-            return Reply(say("confirm_over", turn.language), turn.language, state, fixed=True)
-        part = handed_off(Renderer(turn, turn.language), passed_on)
-        return Reply(part.text, turn.language, state, cards=part.cards)
+            return compose([Answer([say("confirm_over", turn.language)])], turn.language, state, fixed=True)
+        return compose([handed_off(Renderer(turn, turn.language), passed_on)], turn.language, state)
 
 
 def _code_reply(turn: Turn, outcome: str) -> Reply:
@@ -144,7 +147,8 @@ def _code_reply(turn: Turn, outcome: str) -> Reply:
     waiting = state.get("waiting")
     if outcome == "expired" and waiting:
         state["pending"] = {"kind": "identifier", "frame": waiting}
-    return Reply(text, turn.language, state, suggestions=[say("chip_person", turn.language)], fixed=True)
+    answer = Answer([text], suggestions=[say("chip_person", turn.language)])
+    return compose([answer], turn.language, state, fixed=True)
 
 
 async def checked(context: TurnContext, reply: Reply, check: OutputCheck) -> Reply:
@@ -162,8 +166,8 @@ async def checked(context: TurnContext, reply: Reply, check: OutputCheck) -> Rep
 def apology(turn: Turn) -> Reply:
     """Return the answer for a turn without one that passed the checks."""
     state: ConversationState = {**turn.state, "pending": person_offered("unverifiable")}
-    chips = [say("chip_person", turn.language)]
-    return Reply(say("apology", turn.language), turn.language, state, suggestions=chips)
+    answer = Answer([say("apology", turn.language)], suggestions=[say("chip_person", turn.language)])
+    return compose([answer], turn.language, state)
 
 
 def arguments_shown(arguments: Mapping[str, Any], message: str) -> dict[str, Any]:

@@ -112,7 +112,7 @@ async def session_for(turn: Turn) -> Session:
         )
         reply = held_reply(turn) if asks_medicine and not worrying else remark_reply(turn, "what_now")
         return FixedReply(turn, _after(reply, turn, calm=is_calm))
-    offline = OfflineSession(turn, replace(understood, frames=answered, parts=()))
+    offline = OfflineSession(turn, replace(understood, frames=answered, answers=()))
     held = "" if len(answered) == len(understood.frames) else say("emergency_held", offline.language)
     return UnderAlarm(turn, offline, held, is_calm)
 

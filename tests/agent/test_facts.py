@@ -1,13 +1,17 @@
 """Results become facts: every kind in both languages, nothing of a controlled quantity, ids that last."""
 
+import ast
+import inspect
 import re
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from agent import evidence
 from agent.answers.facts.fact import Fact, Menu, names_in_marker
-from agent.answers.facts.medicines import SECTIONS
+from agent.answers.facts.leaflets import SECTIONS
 from agent.answers.facts.results import FACTS, facts_of
 from agent.answers.renderer import Renderer
 from agent.conversation import events
@@ -15,7 +19,7 @@ from agent.inference.base import Step, StepResult, Turn
 from agent.models import Run
 from agent.tools.base import ToolContext
 from agent.tools.registry import TOOLS, call_tool
-from agent.turn.actions import store_info
+from agent.turn.actions import ACTIONS
 from inventory.models import LeafletSection, StockLevel
 from pharmacy_site.lib.text import Language
 from prescriptions.models import Patient
@@ -27,9 +31,9 @@ LANGUAGES: tuple[Language, Language] = ("en", "he")
 
 def _result(name: str, arguments: dict[str, Any], language: Language) -> StepResult:
     step = Step(name, arguments)
-    if name == "store.info":
+    if name in ACTIONS:
         run = Run(conversation=events.conversation_begin(language=language)[0])
-        return store_info(run, step, "192.0.2.1")
+        return ACTIONS[name](run, step, "192.0.2.1")
     context = ToolContext(
         actor="chat:test", channel="chat", language=language, patient=Patient.objects.get(mrn=OWN)
     )
@@ -38,8 +42,12 @@ def _result(name: str, arguments: dict[str, Any], language: Language) -> StepRes
 
 
 def facts(name: str, language: Language = "en", /, **arguments: Any) -> list[Fact]:
+    return _facts_in(_result(name, arguments, language), language)
+
+
+def _facts_in(result: StepResult, language: Language) -> list[Fact]:
     turn = Turn("", language, {}, timezone.localtime())
-    return facts_of(Renderer(turn, language), _result(name, arguments, language))
+    return facts_of(Renderer(turn, language), result)
 
 
 def _bare(text: str) -> str:
@@ -59,7 +67,18 @@ KINDS: list[tuple[str, dict[str, Any], set[str]]] = [
     (
         "get_medication_by_name",
         {"medication_name": "Advil"},
-        {"name", "ingredients", "strength", "form", "pack", "prescription", "price", "maker"}
+        {
+            "name",
+            "ingredients",
+            "strength",
+            "form",
+            "pack",
+            "prescription",
+            "price",
+            "category",
+            "maker",
+            "source",
+        }
         | {f"leaflet.{kind}" for kind in SECTIONS},
     ),
     ("get_medication_info", {"query": "Lisinopril"}, {"ingredients", "leaflet.pregnancy"}),
@@ -69,7 +88,7 @@ KINDS: list[tuple[str, dict[str, Any], set[str]]] = [
         {"medication_id": 9, "medication_name": None, "store_id": None},
         {"stock", "restock"},
     ),
-    ("check_stock", _stock("Advil", "Florentin"), {"stock", "hours_today", "phone"}),
+    ("check_stock", _stock("Advil", "Florentin"), {"stock", "hours_today", "phone", "as_of"}),
     ("check_stock", _stock("Advil", "Haifa"), {"place", "nearest", "stock"}),
     ("check_stock", _stock("Oxycodone"), {"stock"}),
     ("inventory_check", {"query": "pain relievers"}, {"list", "listed", "price"}),
@@ -82,9 +101,14 @@ KINDS: list[tuple[str, dict[str, Any], set[str]]] = [
     (
         "prescription_management",
         OWN_PRESCRIPTIONS,
-        {"prescription_state", "refill", "valid_until", "issued", "last_filled"},
+        {"prescriptions", "prescription_state", "refill", "valid_until", "issued", "last_filled", "supply"},
     ),
-    ("prescription_verify", {"patient_id": OWN, "med_id": "12", "intent": "refill"}, {"prescription"}),
+    (
+        "prescription_verify",
+        {"patient_id": OWN, "med_id": "12", "intent": "refill"},
+        {"prescription", "refill"},
+    ),
+    ("site.answer", {"topic": "parking", "branch": "Jaffa"}, {"site.parking", "phone"}),
 ]
 
 
@@ -218,3 +242,156 @@ def test_a_fact_that_need_not_be_said_is_released() -> None:
 def test_a_marker_names_one_or_several_facts() -> None:
     assert names_in_marker("[f3]") == ["f3"]
     assert names_in_marker("[F3, f04; f5]") == ["f3", "f4", "f5"]
+
+
+NUROFEN = "get_medication_by_name", {"medication_name": "Nurofen"}
+SEVERAL = "get_medication_by_name", {"medication_name": "ibu"}
+MISSPELT = "get_medication_by_name", {"medication_name": "Zyrtex"}
+FLORENTIN = "check_stock", _stock("Advil", "Florentin")
+TEL_AVIV = "check_stock", _stock("Advil", "Tel Aviv", everywhere=False)
+HAIFA = "check_stock", _stock("Advil", "Haifa")
+SHELF = "check_inventory", {"medication_id": 5, "medication_name": None, "store_id": None}
+LIST = "inventory_check", {"query": "pain relievers", "language": "en"}
+SAME = "inventory_find_equivalent", {"med_id": "1", "language": "en"}
+PAIR = "interaction_check", {"med_ids": ["1", "15"], "language": "en"}
+OWN_LIST = "prescription_management", OWN_PRESCRIPTIONS
+REFILL = "prescription_verify", {"patient_id": OWN, "med_id": "2", "intent": "refill", "language": "en"}
+NAMED = {"label_en": "Zorba", "label_he": "זורבה"}
+ELSEWHERE = {**NAMED, "kind": "branch", "phone": None, "quantity": 7, "km": 7.7}
+THERE = {"there": {**NAMED, "packs": {"1": 2}}}
+GAP = {"unassessed": [{"en": "Kratom", "he": "קראטום", "medication": 1}]}
+ONE, ASKED, FIRST = ("medication",), ("requested",), ("prescriptions", 0)
+
+# A field, the call whose evidence has it, where, another value (None: another name in both languages), the kind of fact
+# that says it, and what the evidence is given before.
+HEARD: list[tuple[str, tuple[str, dict[str, Any]], tuple[Any, ...], Any, str, dict[str, Any]]] = [
+    ("CandidateFacts.label", SEVERAL, ("candidates", 0), None, "which", {}),
+    ("CandidateFacts.form", SEVERAL, ("candidates", 0), "syrup", "which", {}),
+    ("CandidateFacts.release", SEVERAL, ("candidates", 0), "extended", "which", {}),
+    ("CandidateFacts.strength", SEVERAL, ("candidates", 0), "7 mg", "which", {}),
+    ("CandidateFacts.label", MISSPELT, ("near", 0), None, "not_found", {}),
+    ("CandidateFacts.label", NUROFEN, ONE, None, "price", {}),
+    ("CandidateFacts.form", NUROFEN, ONE, "syrup", "form", {}),
+    ("CandidateFacts.release", NUROFEN, ONE, "extended", "form", {}),
+    ("CandidateFacts.strength", NUROFEN, ONE, "7 mg", "strength", {}),
+    ("CandidateFacts.label", LIST, ("medications", 0), None, "listed", {}),
+    ("CandidateFacts.label", SAME, ("equivalents", 0), None, "equivalents", {}),
+    ("ProductFacts.generic", NUROFEN, ONE, "Nurofen", "ingredients", {}),
+    ("ProductFacts.pack_size", NUROFEN, ONE, 77, "pack", {}),
+    ("ProductFacts.pack_unit", NUROFEN, ONE, "ml", "pack", {}),
+    ("ProductFacts.price", NUROFEN, ONE, "77.00", "price", {}),
+    ("ProductFacts.rx", NUROFEN, ONE, True, "prescription", {}),
+    ("ProductFacts.category", NUROFEN, ONE, None, "category", {}),
+    ("ProductFacts.controlled", FLORENTIN, ONE, True, "stock", {}),
+    ("ProductFacts.schedule", REFILL, ONE, "II", "refill", {}),
+    ("ProductFacts.substitution", SAME, ONE, "pharmacist_only", "equivalents", {}),
+    ("LeafletSection.", NUROFEN, ("leaflet", "dosage"), None, "leaflet.dosage", {}),
+    ("LeafletSection.source", NUROFEN, ("leaflet", "dosage"), None, "source", {}),
+    ("LeafletSection.updated_on", NUROFEN, ("leaflet", "dosage"), "2020-02-02", "source", {}),
+    ("StoreLabel.label", FLORENTIN, ASKED, None, "stock", {}),
+    ("StoreLabel.kind", FLORENTIN, ASKED, "online", "stock", {}),
+    ("StoreLabel.label", SHELF, ("store",), None, "stock", {"kind": "branch"}),
+    ("StoreLabel.phone", FLORENTIN, ASKED, "03-555-7777", "phone", {}),
+    ("OpeningFacts.open_now", FLORENTIN, ASKED, True, "hours_today", {"open_now": None}),
+    ("OpeningFacts.opens_at", FLORENTIN, ASKED, "2030-01-06T07:07", "hours_today", {"open_now": False}),
+    ("OpeningFacts.closes_at", FLORENTIN, ASKED, "2030-01-06T21:07", "hours_today", {"open_now": True}),
+    ("OpeningFacts.hours_today", FLORENTIN, ASKED, [["07:07", "21:07"]], "hours_today", {"open_now": True}),
+    ("OpeningFacts.note", FLORENTIN, ASKED, None, "hours_today", {}),
+    ("StockFacts.quantity", FLORENTIN, ASKED, 77, "stock", {}),
+    ("StockFacts.quantity", TEL_AVIV, ("stores", 0), 77, "stock", {}),
+    ("StockFacts.low", FLORENTIN, ASKED, True, "stock", {"quantity": 77, "low": None}),
+    ("StockFacts.km", FLORENTIN, ASKED, 7.7, "stock", {}),
+    ("StockFacts.km", HAIFA, ("nearest",), 7.7, "nearest", {}),
+    ("StockFacts.km", HAIFA, ("nearest_stocked",), 7.7, "stock", {}),
+    ("StockFacts.restock_on", FLORENTIN, ASKED, "2030-01-06", "restock", {}),
+    ("PlaceStock.label", LIST, ("there",), "Jaffa", "list", THERE),
+    ("PlaceStock.packs", LIST, ("there",), {"1": 7}, "list", THERE),
+    ("PairFacts.level", PAIR, ("pairs", 0), "caution", "interaction", {}),
+    ("PairFacts.kind", PAIR, ("pairs", 0), "same_ingredient", "interaction", {}),
+    (
+        "PairFacts.ingredients",
+        PAIR,
+        ("pairs", 0),
+        [{"en": "Zorba", "he": "זורבה"}],
+        "interaction",
+        {"kind": "same_ingredient"},
+    ),
+    ("Labels.", PAIR, ("unassessed", 0), None, "interaction", GAP),
+    ("PrescriptionFacts.status_known", OWN_LIST, FIRST, False, "refill", {}),
+    ("PrescriptionFacts.expires_on", OWN_LIST, FIRST, "2020-02-02", "valid_until", {}),
+    ("PrescriptionFacts.issued_on", OWN_LIST, FIRST, "2020-02-02", "issued", {}),
+    ("PrescriptionFacts.last_filled_on", OWN_LIST, FIRST, "2020-02-02", "last_filled", {}),
+    ("PrescriptionFacts.days_supply", OWN_LIST, FIRST, 77, "supply", {}),
+    ("PrescriptionFacts.refill_pending", OWN_LIST, FIRST, True, "prescription_state", {}),
+    ("PrescriptionFacts.schedule", OWN_LIST, FIRST, "II", "refill", {}),
+    ("PrescriptionFacts.expires_on", REFILL, ("prescription",), "2020-02-02", "valid_until", {}),
+    ("Evidence.more", SEVERAL, (), True, "which", {"more": False}),
+    ("Evidence.totals", LIST, (), {}, "list", {}),
+    ("Evidence.low", SHELF, (), True, "stock", {}),
+    ("Evidence.city", TEL_AVIV, (), None, "stock", {"stores": []}),
+    ("Evidence.elsewhere", TEL_AVIV, (), [ELSEWHERE], "stock", {"stores": []}),
+    ("Evidence.near_place", HAIFA, (), NAMED, "near_place", {}),
+]
+NOT_HEARD = {
+    # Numbers of ours, positions on a map, and what only decides which fact is made.
+    "CandidateFacts.id", "StoreLabel.store_id", "StoreFacts.lat", "StoreFacts.lng", "PairFacts.a", "PairFacts.b",
+    "UnassessedFacts.medication", "PrescriptionFacts.presc_id", "PrescriptionFacts.med_id", "Evidence.by",
+    "Evidence.whole_word", "Evidence.matched_by", "Evidence.place", "Evidence.threshold", "Evidence.unknown",
+    # Said by the contract's result, by another field, or by the time of the answer.
+    "PrescriptionFacts.refills_left", "Evidence.restock_on", "Evidence.substitution", "Evidence.controlled",
+    "Evidence.updated_at", "StockFacts.updated_at",
+    # On the customer's card only, and for staff only.
+    "PrescriptionFacts.strength", "PrescriptionFacts.directions", "ProductFacts.prior_authorization",
+}  # fmt: skip
+
+
+def test_each_field_of_evidence_is_heard_or_known_not_to_be() -> None:
+    classes = [node for node in ast.parse(inspect.getsource(evidence)).body if isinstance(node, ast.ClassDef)]
+    fields = {
+        f"{one.name}.{re.sub('_?(en|he)$', '', node.target.id)}"
+        for one in classes
+        for node in one.body
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    }
+    heard = {field for field, *_ in HEARD} | {f"Evidence.{path[0]}" for _, _, path, *_ in HEARD if path}
+    assert heard | NOT_HEARD == fields and not heard & NOT_HEARD
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize(
+    ("field", "call", "path", "value", "kind", "given"), HEARD, ids=[f"{row[0]}-{row[4]}" for row in HEARD]
+)
+def test_a_field_that_changes_changes_its_fact(
+    language: Language,
+    field: str,
+    call: tuple[str, dict[str, Any]],
+    path: tuple[Any, ...],
+    value: Any,
+    kind: str,
+    given: dict[str, Any],
+) -> None:
+    result, given = _result(*call, language), deepcopy(given)
+    result.evidence.update(given)  # type: ignore[typeddict-item]  # what belongs further inside is given there as well
+    inner: Any = result.evidence
+    for key in path:
+        inner = inner[key]
+    inner.update({key: one for key, one in given.items() if key in inner})
+    before = {fact.text for fact in _facts_in(result, language) if fact.kind == kind}
+    name = field.partition(".")[2]
+    for end, zorba in (("en", "Zorba"), ("he", "זורבה")):
+        key = f"{name}_{end}" if name else end
+        inner[key if key in inner else name] = zorba if value is None else value
+    assert {fact.text for fact in _facts_in(result, language) if fact.kind == kind} - before
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+def test_what_only_other_stores_have_is_no_yes_at_the_place_talked_about() -> None:
+    result = _result(*LIST, "en")
+    result.evidence["there"] = {"label_en": "Jaffa", "label_he": "יפו", "packs": {"9": 1}}
+    found = {fact.subject: fact for fact in _facts_in(result, "en") if fact.kind == "listed"}
+    assert found["Nurofen"].polarity is True and found["PainAway"].polarity is False
+    assert found["Ibuprofen"].polarity is None and "Jaffa: none" in found["Ibuprofen"].text
+    assert next(iter(found)) == "Nurofen"

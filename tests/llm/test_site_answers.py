@@ -1,19 +1,46 @@
-"""A language model hands questions that the data cannot answer to the texts that staff wrote."""
+"""A language model answers questions that the data cannot answer with the texts that staff wrote."""
 
 import pytest
-from scripted_model import ScriptedModel, calls
-from talking import once
+from scripted_model import ScriptedModel, calls, chooses
+from talking import Talk, once
 
+from prescriptions.models import Handoff
 from stores.models import SiteAnswer
 
 pytestmark = pytest.mark.usefixtures("demo_committed")
 
 
 def test_a_language_model_answers_with_the_same_text(model: ScriptedModel) -> None:
-    talk = once(model, "do you ship to eilat?", calls(("site_answer", {"topic": "delivery"})))
-    assert SiteAnswer.objects.get(topic="delivery").text_en in talk.payload["text"]
+    asked = calls(("site_answer", {"topic": "delivery", "branch": None}))
+    talk = once(
+        model, "do you ship to eilat?", asked, chooses("Good question! {site.delivery|} Anything else?")
+    )
+    written = SiteAnswer.objects.get(topic="delivery").text_en
+    assert talk.payload["text"] == f"Good question! {written} Anything else?"
 
 
-def test_a_subject_that_does_not_exist_is_outside_what_can_be_answered(model: ScriptedModel) -> None:
-    talk = once(model, "do you ship to eilat?", calls(("site_answer", {"topic": "weather"})))
-    assert "outside what I can answer" in talk.payload["text"]
+def test_a_subject_that_does_not_exist_has_no_fact(model: ScriptedModel) -> None:
+    asked = calls(("site_answer", {"topic": "weather", "branch": None}))
+    talk = once(model, "do you ship to eilat?", asked, chooses("I don't have that on file."))
+    assert talk.payload["text"] == "I don't have that on file."
+
+
+def test_the_phone_of_the_branch_is_a_fact(model: ScriptedModel) -> None:
+    asked = calls(("site_answer", {"topic": "parking", "branch": "Jaffa"}))
+    said = chooses("{site.parking|} {phone|Jaffa, Tel Aviv}")
+    talk = once(model, "where do people park in Jaffa?", asked, said)
+    assert talk.payload["text"].endswith("Jaffa, Tel Aviv: 03-555-0104.")
+
+
+@pytest.mark.parametrize("question", ["", " Would you like to go on?"])
+def test_an_offered_person_is_called_after_a_yes_only(model: ScriptedModel, question: str) -> None:
+    """The question is ours, and the only one."""
+    asked = calls(("site_answer", {"topic": "complaint", "branch": None}))
+    model.script(asked, chooses(f"I'm sorry to hear that. {{site.complaint|}}{question}"))
+    talk = Talk()
+    text = talk.say("my pack was damaged and nobody cared")
+    assert text.endswith("Shall I pass you on?") and text.count("?") == 1
+    assert SiteAnswer.objects.get(topic="complaint").text_en in text
+    assert talk.payload["suggestions"] == ["Yes", "No"] and not Handoff.objects.exists()
+    talk.say("yes")
+    assert Handoff.objects.count() == 1

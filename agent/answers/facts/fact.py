@@ -42,6 +42,12 @@ class Fact:
     """Its name on the menu, "f3"; empty before it is on one."""
 
 
+def chosen(facts: Iterable[Fact], *kinds: str, about: str = "") -> list[Fact]:
+    """Return the facts of these kinds, in this order of the kinds; with `about` only those about this subject."""
+    found = list(facts)
+    return [fact for kind in kinds for fact in found if fact.kind == kind and about in ("", fact.subject)]
+
+
 class Menu:
     """The facts that one conversation's language model may use: those remembered from earlier turns and the new ones."""
 

@@ -1,53 +1,61 @@
-"""Make the facts of medicines: what is on file about a product, its leaflet, lists of products, interactions."""
+"""Make the facts of medicines: what is on file about a product, and whether two products are the same."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
-from agent.answers.equivalents import equivalents_part
 from agent.answers.facts.fact import Fact
-from agent.answers.interactions import checked_medicines, pairs_part
-from agent.answers.layout import numbered, paragraphs
-from agent.answers.leaflets import section_text, speaks_of_children
-from agent.answers.products import medicine_of, name_correction, product_line, rx_tag
+from agent.answers.facts.leaflets import leaflet_facts
+from agent.answers.layout import bullets, paragraphs
+from agent.answers.products import form_words, is_called_by_ingredient, name_correction, product_line
 from agent.answers.render import listed
-from agent.answers.renderer import Renderer
-from agent.answers.stock import units
-from agent.evidence import LeafletSection, ProductFacts, products_listed, totals_of
+from agent.answers.renderer import Facts, Renderer
+from agent.evidence import ProductFacts
 from agent.inference.base import StepResult
+from agent.state import RememberedMedication
 
-SECTIONS: Final = (
-    "use", "dosage", "minimum_age", "pregnancy", "breastfeeding", "driving",
-    "food_alcohol", "storage", "missed_dose", "side_effects", "warnings", "excipients",
-)  # fmt: skip
-"""What a leaflet may have a text about."""
-MOST_LISTED: Final = 10
 _NEEDS: Final = re.compile(r"prescription|\brx\b|מרשם", re.IGNORECASE)
 _WITHOUT: Final = re.compile(
     r"without|over[- ]the[- ]counter|\botc\b|no prescription|free sale|בלי|ללא|חופשי", re.IGNORECASE
 )
+_STRENGTH: Final = re.compile(r"\s+\d.*$")
 
 
 def product_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     """Yield all that is on file about the product of S0's `get_medication_by_name` or S2's `get_medication_info`."""
     facts, name = result.evidence["medication"], renderer.of(result.evidence["medication"])
     said = str(result.step.arguments.get("medication_name") or result.step.arguments.get("query") or "")
-    is_name = not said.startswith("med-") and not said.isdigit()
-    if is_name and (correction := name_correction(renderer, {"said": said}, facts)):
-        yield Fact("name", name, correction)
-    ingredients = renderer.ingredients(facts, result.result["medication"])
-    key = "contains_one" if len(ingredients) == 1 else "contains_many"
-    contents = renderer.say(key, name=name, ingredients=listed(ingredients, renderer.language))
-    yield Fact("ingredients", name, contents)
-    if strength := renderer.measure(facts):
-        yield Fact("strength", name, renderer.say("strength_of", name=name, strength=strength))
-    if form := str(facts["form"] or ""):
-        yield Fact("form", name, renderer.say("form_of", name=name, form=renderer.word("form", form)))
+    if not said.startswith("med-") and not said.isdigit():
+        yield from name_facts(renderer, {"said": said}, facts)
+    yield _ingredients(renderer, facts, result.result["medication"])
+    strength = renderer.measure(facts)
+    key = "strength_of" if strength else "strength_unknown"
+    yield Fact("strength", name, renderer.say(key, name=name, strength=strength))
+    if form := form_words(renderer, facts):
+        yield Fact("form", name, renderer.say("form_of", name=name, form=form))
     yield _pack(renderer, facts)
     yield prescription_fact(renderer, facts)
     yield price_fact(renderer, facts)
+    if category := renderer.of(facts, "category"):
+        yield Fact("category", name, renderer.say("category_of", name=name, category=category))
     yield Fact("maker", name, renderer.say("maker_unknown", name=name))
     yield from leaflet_facts(renderer, name, result.evidence.get("leaflet", {}))
+
+
+def name_facts(renderer: Renderer, medication: RememberedMedication, facts: Facts) -> list[Fact]:
+    """Return how we call a product that the customer called otherwise."""
+    text = name_correction(renderer, medication, facts)
+    return [Fact("name", renderer.of(facts), text)] if text else []
+
+
+def _ingredients(renderer: Renderer, facts: ProductFacts, result: Facts) -> Fact:
+    """Return what a product contains; of one that is called by its ingredient that is said by its name."""
+    name, ingredients = renderer.of(facts), renderer.ingredients(facts, result)
+    if is_called_by_ingredient(facts):
+        return Fact("ingredients", name, renderer.say("contains_its_name", name=name))
+    key = "contains_one" if len(ingredients) == 1 else "contains_many"
+    contents = renderer.say(key, name=name, ingredients=listed(ingredients, renderer.language))
+    return Fact("ingredients", name, contents)
 
 
 def _pack(renderer: Renderer, facts: ProductFacts) -> Fact:
@@ -67,7 +75,13 @@ def prescription_fact(renderer: Renderer, facts: ProductFacts) -> Fact:
     return Fact("prescription", name, renderer.say("rx_yes" if is_needed else "rx_no", name=name), polarity)
 
 
-def rx_note(renderer: Renderer, facts: ProductFacts) -> Fact | None:
+def prescription_note(renderer: Renderer, facts: ProductFacts) -> Fact:
+    """Return the same as a note beside the product's stock."""
+    name = renderer.of(facts)
+    return Fact("prescription", name, renderer.say("rx_note" if facts["rx"] else "otc_note", name=name))
+
+
+def rx_companion(renderer: Renderer, facts: ProductFacts) -> Fact | None:
     """Return the fact that has to stand beside stock and price of a prescription medicine."""
     return prescription_fact(renderer, facts) if facts["rx"] else None
 
@@ -76,23 +90,7 @@ def price_fact(renderer: Renderer, facts: ProductFacts) -> Fact:
     """Return the price on file, or that there is none."""
     name, price = renderer.of(facts), facts["price"]
     text = renderer.say("price", name=name, price=price) if price else renderer.say("price_none", name=name)
-    return Fact("price", name, text, companion=rx_note(renderer, facts))
-
-
-def leaflet_facts(renderer: Renderer, name: str, leaflet: Mapping[str, LeafletSection]) -> Iterator[Fact]:
-    """Yield each section of a leaflet word for word, and for each that it lacks that it says nothing."""
-    if not leaflet:
-        yield Fact("leaflet", name, renderer.say("no_leaflet", name=name))
-        return
-    for kind in SECTIONS:
-        label = renderer.word("section", kind)
-        if kind not in leaflet:
-            yield Fact(f"leaflet.{kind}", name, renderer.say("leaflet_silent", name=name, section=label))
-            continue
-        text = section_text(renderer, leaflet[kind])
-        key = "leaflet_says_any" if kind == "minimum_age" or speaks_of_children(text) else "leaflet_says"
-        said = renderer.say(key, name=name, section=label, text=text)
-        yield Fact(f"leaflet.{kind}", name, said, quotes=(text,))
+    return Fact("price", name, text, companion=rx_companion(renderer, facts))
 
 
 def requirement_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
@@ -100,38 +98,29 @@ def requirement_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     yield prescription_fact(renderer, result.evidence["medication"])
 
 
-def list_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
-    """Yield the products of S1's `inventory_check` as one list, and each by itself with its price."""
-    products, totals = products_listed(result.evidence), totals_of(result.evidence)
-    lines = []
-    for facts in products[:MOST_LISTED]:
-        packs = totals.get(facts["id"], 0)
-        # A total is of no place: it is said to be of all stores together.
-        there = renderer.say("units_everywhere", units=units(renderer, facts, totals)) if packs else ""
-        line = f"{product_line(renderer, facts)} – {rx_tag(renderer, facts)}, {there or units(renderer, facts, totals)}"
-        lines.append(line)
-    more = renderer.say("more_exist") if len(products) > MOST_LISTED or result.evidence.get("more") else ""
-    if len(lines) > 1:
-        text = paragraphs(numbered(lines), more, renderer.say("category_note"))
-        yield Fact("list", renderer.of(products[0], "category"), text, is_lasting=False)
-    for facts, line in zip(products, lines, strict=False):
-        polarity = None if facts["controlled"] else bool(totals.get(facts["id"], 0))
-        yield Fact("listed", renderer.of(facts), f"{line}.", polarity, is_lasting=False)
-        yield price_fact(renderer, facts)
-
-
-def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
-    """Yield the equivalents with their whole disclosure as one fact (S1 `inventory_find_equivalent`)."""
-    facts = result.evidence["medication"]
-    part = equivalents_part(renderer, medicine_of(facts), result)
-    yield Fact("equivalents", renderer.of(facts), part.text, is_required=True, is_lasting=False)
-
-
-def interaction_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
-    """Yield our stored sentence for each pair, all of them required (S1 `interaction_check`)."""
-    known = checked_medicines(result)
-    if not known and not result.evidence.get("unassessed"):
-        return  # ids that a model made up
-    subject = listed([renderer.name(one) for one in known], renderer.language)
-    for text in pairs_part(renderer, known, result).text.split("\n\n"):
-        yield Fact("interaction", subject, text, is_required=True, is_lasting=False)
+def same_fact(renderer: Renderer, found: tuple[StepResult, StepResult], said: tuple[str, str]) -> Fact:
+    """Return whether two products that were looked up, called so by the customer, have the same ingredients."""
+    first, second = (one.evidence["medication"] for one in found)
+    names = {"a": renderer.of(first), "b": renderer.of(second)}
+    subject = listed(list(names.values()), renderer.language)
+    if first["id"] == second["id"]:
+        text = renderer.say("same_one", a=said[0], b=said[1], name=product_line(renderer, first))
+        return Fact("same", renderer.of(first), text)
+    contents = [str(one.result["medication"]["active_ingredients"]).split(", ") for one in found]
+    bare, other = (sorted(_STRENGTH.sub("", part).strip() for part in parts) for parts in contents)
+    if bare != other:
+        inside = [
+            listed(
+                renderer.ingredients(one.evidence["medication"], one.result["medication"]), renderer.language
+            )
+            for one in found
+        ]
+        return Fact("same", subject, renderer.say("same_no", **names, first=inside[0], second=inside[1]))
+    shared = str(first.get("generic_he") or "").split(" + ") if renderer.language == "he" else bare
+    text = renderer.say(
+        "same_yes_one" if len(bare) == 1 else "same_yes",
+        **names,
+        ingredients=listed(shared if any(shared) else bare, renderer.language),
+    )
+    lines = bullets([product_line(renderer, first), product_line(renderer, second)])
+    return Fact("same", subject, paragraphs(text, lines))

@@ -10,12 +10,6 @@ SURE: Final = 0.85
 
 LOST: Final = 0.70
 
-SECTIONS: Final = (
-    "use", "dosage", "minimum_age", "pregnancy", "breastfeeding", "driving",
-    "food_alcohol", "storage", "missed_dose", "side_effects", "warnings", "excipients",
-)  # fmt: skip
-
-
 # What may still be answered beside a refused request for advice: facts that no advice can hide in.
 PLAIN_FACTS: Final = frozenset(
     {"stock", "stock_place", "price", "rx", "restock", "hours", "branch", "person", "list"}

@@ -1,11 +1,11 @@
-"""Put an answer together from its parts, and say what the conversation is about afterwards."""
+"""Make the reply to a message that was read, and say what the conversation is about afterwards."""
 
 from collections.abc import Sequence
 from typing import Final
 
 from django.conf import settings
 
-from agent.answers.parts import AnswerPart, compose
+from agent.answers.answer import Answer, compose
 from agent.inference.base import Reply, Turn
 from agent.llm.offline.frames import REPEATABLE
 from agent.llm.offline.reading.taken import medicines_taken
@@ -23,26 +23,27 @@ _MOST_ALLERGIES: Final = 20
 _FORGOTTEN: Final = frozenset({"text", "others", "places", "offered"})
 
 
-def reply_of(understood: Understood, parts: Sequence[AnswerPart], turn: Turn) -> Reply:
-    """Return all parts as one answer, with what the conversation is about from here on."""
+def reply_of(understood: Understood, answers: Sequence[Answer], turn: Turn, *, free: bool = False) -> Reply:
+    """Return these answers as one reply, with what the conversation is about from here on."""
     renderer = understood.renderer
+    state = _state_after(understood, answers, turn.state)
     if _may_be_urgent(understood, turn):
-        parts = [*parts, AnswerPart(renderer.say("urgent_line", medical=settings.EMERGENCY_MEDICAL))]
-    return compose(renderer, parts, _state_after(understood, parts, turn.state))
+        answers = [*answers, Answer([renderer.say("urgent_line", medical=settings.EMERGENCY_MEDICAL)])]
+    return compose(answers, renderer.language, state, free=free)
 
 
 def _state_after(
-    understood: Understood, parts: Sequence[AnswerPart], before: ConversationState
+    understood: Understood, answers: Sequence[Answer], before: ConversationState
 ) -> ConversationState:
     state = before.copy()
     focus = before.get("focus", [])
     state["pending"] = None
-    if not (parts and "misses" in parts[0].state):
+    if not (answers and "misses" in answers[0].state):
         state["misses"] = 0
     if "refusals" in state and understood.frames:
         state["refused_with"] = ""
-    for part in parts:
-        state.update(part.state)
+    for answer in answers:
+        state.update(answer.state)
     for frame in understood.frames:
         if frame.intent in _REMEMBERED:
             question = frame.remembered()

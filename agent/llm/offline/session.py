@@ -4,9 +4,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Final
 
 from agent.answers.allergies import allergy_part
+from agent.answers.answer import Answer
 from agent.answers.interactions import clash_part
-from agent.answers.layout import paragraphs
-from agent.answers.parts import AnswerPart
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.allergies import allergens_said, allergy_step, products_in
@@ -72,7 +71,7 @@ class OfflineModel:
 
 
 class OfflineSession(Session):
-    """Carries out one plan per frame, in order, and puts their parts together as the answer."""
+    """Carries out one plan per frame, in order, and puts what they answer together."""
 
     def __init__(self, turn: Turn, understood: Understood) -> None:
         super().__init__(turn)
@@ -95,31 +94,31 @@ class OfflineSession(Session):
             return reply
 
     def _run_plans(self) -> Generator[Sequence[Step], Sequence[StepResult], Reply]:
-        renderer, parts = self._understood.renderer, list(self._understood.parts)
+        renderer, answers = self._understood.renderer, list(self._understood.answers)
         for frame in self._understood.frames:
             if question := ask_back(renderer, frame, self.turn):
-                parts.append(question)
+                answers.append(question)
                 continue
-            part = yield from PLANS[frame.intent](renderer, frame)
+            answer = yield from PLANS[frame.intent](renderer, frame)
             if frame.details.get("offered"):
-                part.text = paragraphs(renderer.say("offered_name", name=_offered_name(renderer)), part.text)
-            parts.append(facts.lost(renderer, part) if frame.confidence < SURE else part)
-        if clash := (yield from self._clashes(renderer, parts)):
-            parts.append(clash)
-        if allergy := (yield from self._allergies(renderer, parts)):
-            parts.append(allergy)
-        return reply_of(self._understood, parts, self.turn)
+                answer.pieces = [renderer.say("offered_name", name=_offered_name(renderer)), *answer.pieces]
+            answers.append(facts.lost(renderer, answer) if frame.confidence < SURE else answer)
+        if clash := (yield from self._clashes(renderer, answers)):
+            answers.append(clash)
+        if allergy := (yield from self._allergies(renderer, answers)):
+            answers.append(allergy)
+        return reply_of(self._understood, answers, self.turn)
 
     def _clashes(
-        self, renderer: Renderer, parts: Sequence[AnswerPart]
-    ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
+        self, renderer: Renderer, answers: Sequence[Answer]
+    ) -> Generator[Sequence[Step], Sequence[StepResult], Answer | None]:
         """Check the medicines of the answer against those that the customer takes."""
         if any(frame.intent == "interaction" for frame in self._understood.frames):
             return None  # asked for, so that it is answered already
         state = self.turn.state
         taken = taken_ids(self._understood, self.turn)
         about = [
-            one for part in parts for one in (*part.state.get("focus", ()), *part.state.get("shown", ()))
+            one for each in answers for one in (*each.state.get("focus", ()), *each.state.get("shown", ()))
         ]
         asked = [one["id"] for one in about if "id" in one]
         step = clash_step(asked, taken, renderer.language)
@@ -127,23 +126,23 @@ class OfflineSession(Session):
             return None
         [result] = yield [step]
         part = clash_part(renderer, result, taken, state.get("warned", ()))
-        return part if part.text else None
+        return part if part.pieces else None
 
     def _allergies(
-        self, renderer: Renderer, parts: Sequence[AnswerPart]
-    ) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
+        self, renderer: Renderer, answers: Sequence[Answer]
+    ) -> Generator[Sequence[Step], Sequence[StepResult], Answer | None]:
         """Check the products of the answer against allergies; what was talked about before, when one is new."""
         state = self.turn.state
-        asked = [pk for part in parts for pk in products_in(part.state)]
+        asked = [pk for answer in answers for pk in products_in(answer.state)]
         if self._understood.allergies:
             asked += products_in(state)
         step = allergy_step(asked, allergens_said(self._understood, self.turn), self.turn)
         if step is None:
             return None
         [result] = yield [step]
-        warned = next((part.state["warned"] for part in reversed(parts) if "warned" in part.state), None)
-        part = allergy_part(renderer, result, state.get("warned", ()) if warned is None else warned)
-        return part if part.text else None
+        warned = [one.state["warned"] for one in answers if "warned" in one.state]
+        part = allergy_part(renderer, result, warned[-1] if warned else state.get("warned", ()))
+        return part if part.pieces else None
 
 
 def _offered_name(renderer: Renderer) -> str:
@@ -152,7 +151,7 @@ def _offered_name(renderer: Renderer) -> str:
     return renderer.name(options[0])
 
 
-def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
+def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> Answer | None:
     """Return a question back if the frame lacks its medicine or is not certain enough."""
     if frame.intent == "ask_what" or (
         LOST <= frame.confidence < SURE and frame.medicines and frame.intent == "info"
@@ -161,8 +160,8 @@ def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
         if names:
             name = renderer.name(names[0])
             chips = [renderer.say(chip, name=name) for chip in ("chip_info", "chip_stock", "chip_rx")]
-            return AnswerPart(
-                renderer.say("ask_what", name=name),
+            return Answer(
+                [renderer.say("ask_what", name=name)],
                 suggestions=chips,
                 state={"pending": {"kind": "what", "frame": frame.remembered()}, "focus": [names[0].copy()]},
             )
@@ -170,8 +169,8 @@ def ask_back(renderer: Renderer, frame: Frame, turn: Turn) -> AnswerPart | None:
     if frame.intent in NEEDS_MEDICINE and not frame.medicines and len(shown) > 1:
         return choose(renderer, frame, shown, head=renderer.say("which_of_these"))
     if frame.intent in NEEDS_MEDICINE and not frame.medicines:
-        return AnswerPart(
-            renderer.say("which_medicine"),
+        return Answer(
+            [renderer.say("which_medicine")],
             state={"pending": {"kind": "medication", "frame": frame.remembered()}},
         )
     return None

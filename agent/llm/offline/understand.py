@@ -6,7 +6,7 @@ normalise and recognise (`recognise`) → decide (`decide`); the plans of `plans
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent.answers.parts import AnswerPart
+from agent.answers.answer import Answer
 from agent.answers.refusals import not_understood, refusal
 from agent.answers.renderer import Renderer
 from agent.inference.base import Turn
@@ -22,12 +22,12 @@ from pharmacy_site.lib.text import Language, language_of
 
 @dataclass(frozen=True)
 class Understood:
-    """What was read from a message: what the customer wants, as frames, and what is said in any case (`parts`)."""
+    """What was read from a message: what the customer wants, as frames, and what is said in any case (`answers`)."""
 
     renderer: Renderer
     frames: tuple[Frame, ...]
     message: Message
-    parts: tuple[AnswerPart, ...] = ()
+    answers: tuple[Answer, ...] = ()
     answers_question: bool = False
     """Whether the message answers a question of ours: a name, a choice, a yes, an identifier."""
     allergies: tuple[RememberedAllergen, ...] = ()

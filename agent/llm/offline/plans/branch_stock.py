@@ -1,38 +1,40 @@
 """Answer where a product is in stock: at a branch, in a city, near the customer."""
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.answers.branches import hours_today, open_words, stores_of
+from agent.answers.answer import Answer, Piece, joined, spaced
+from agent.answers.branches import stores_of
 from agent.answers.cards import stock_card
-from agent.answers.layout import numbered, paragraphs
-from agent.answers.parts import AnswerPart, joined
-from agent.answers.products import about, medicine_of, name_correction
-from agent.answers.render import apart
+from agent.answers.facts.fact import Fact, chosen
+from agent.answers.facts.lists import unreadable_fact
+from agent.answers.facts.medicines import name_facts, prescription_note
+from agent.answers.facts.results import facts_of
+from agent.answers.facts.stores import as_of_fact, branches_fact, no_branch_fact, total_fact
+from agent.answers.products import about, medicine_of
 from agent.answers.renderer import Renderer
-from agent.answers.stock import LOW, MOST_BRANCHES, as_of, restock_line, stocked_at
+from agent.answers.stock import MOST_BRANCHES
 from agent.evidence import StockFacts
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.plans.facts import check_pairs
+from agent.llm.offline.plans.facts import with_pairs
 from agent.llm.offline.plans.listing import equivalents_of
 from agent.llm.offline.plans.names import is_from_context, not_known, tool_query, unresolved
 from agent.llm.offline.plans.plan import Plan
-from agent.llm.offline.plans.talk import FAR
-from agent.state import ConversationState, RememberedMedication, RememberedPlace
+from agent.state import RememberedMedication, RememberedPlace
 
 
 def stock_place(renderer: Renderer, frame: Frame) -> Plan:
     """Say which branches have a product (S2): at the place asked about, else the nearest, with identical equivalents."""
     if len(frame.medicines) > 1:
-        parts, known = [], []
+        answers, known = [], []
         for medication in frame.medicines[:3]:
             one = Frame("stock_place", frame.confidence, (medication,), frame.place, details=frame.details)
-            part = yield from _place_of(renderer, one, medication, further=False)
-            parts.append(part)
-            known += part.state.get("focus", [])
-        return joined(parts, known, (yield from check_pairs(renderer, known)))
+            answer = yield from _place_of(renderer, one, medication, further=False)
+            answers.append(answer)
+            known += answer.state.get("focus", [])
+        return (yield from with_pairs(renderer, answers, known))
     places = frame.details.get("places", ())
     if frame.place and places and places[0] == frame.place:
         return (yield from _at_each(renderer, frame, places[:3]))
@@ -41,228 +43,168 @@ def stock_place(renderer: Renderer, frame: Frame) -> Plan:
 
 def _at_each(renderer: Renderer, frame: Frame, places: Sequence[RememberedPlace]) -> Plan:
     """Look up one product at several places ("in Haifa or in Jaffa?"); elsewhere only when none of them has it."""
-    parts: list[AnswerPart] = []
+    answers: list[Answer] = []
     for count, place in enumerate(places, start=1):
-        stocked = any(part.in_stock for part in parts)
+        is_stocked = any(_has_some(answer.pieces) for answer in answers)
         one = replace(frame, place=place, details={k: v for k, v in frame.details.items() if k != "places"})
-        further = count == len(places) and not stocked
-        parts.append(
+        further = count == len(places) and not is_stocked
+        answers.append(
             (yield from _place_of(renderer, one, frame.medicines[0], further=further, brief=not further))
         )
-    paragraphs_said = dict.fromkeys(text for part in parts for text in part.text.split("\n\n"))
-    closing = [text for text in paragraphs_said if text == as_of(renderer)]
-    stores = [store for part in parts for store in part.state.get("last_stores", ())]
-    state: ConversationState = {}
-    for part in parts:
-        state.update(part.state)
-    if stores:
-        state["last_stores"] = stores
-    return AnswerPart(
-        paragraphs(*(text for text in paragraphs_said if text not in closing), *closing),
-        cards=[card for part in parts for card in part.cards][:4],
-        suggestions=parts[-1].suggestions,
-        state=state,
-    )
+    whole = joined(answers)
+    said = {piece if isinstance(piece, str) else piece.text: piece for piece in whole.pieces}
+    whole.pieces = sorted(said.values(), key=lambda piece: isinstance(piece, Fact) and piece.kind == "as_of")
+    whole.suggestions = answers[-1].suggestions
+    if stores := [store for answer in answers for store in answer.state.get("last_stores", ())]:
+        whole.state["last_stores"] = stores
+    return whole
 
 
-def _place_of(  # noqa: C901  # to be replaced with the offline reading
+def _place_of(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, *, further: bool, brief: bool = False
 ) -> Plan:
     """Look up one product at one place; `brief` leaves out where else it is, which the next place's answer says."""
-    place = frame.place
     arguments: dict[str, Any] = {"medication_query": tool_query(medication)}
-    if place:
-        arguments["store_query"] = place["query"]
+    if frame.place:
+        arguments["store_query"] = frame.place["query"]
     arguments["show_all_stores"] = bool(frame.details.get("all_stores"))
     [result] = yield [Step("check_stock", arguments)]
     if is_from_context(medication, result):
         missing = yield from not_known(renderer, frame, medication)
-        return missing if isinstance(missing, AnswerPart) else AnswerPart(renderer.say("data_error"))
+        return missing if isinstance(missing, Answer) else Answer([unreadable_fact(renderer)])
     if not result.ok:
         if result.code == "CITY_NOT_SERVED":
-            return _not_served(renderer, frame, medication, result, brief=brief)
-        return unresolved(renderer, frame, medication, result)
-    facts, evidence = result.evidence["medication"], result.evidence
-    name, mine = renderer.of(facts), medicine_of(facts)
-    correction = name_correction(renderer, medication, facts)
-    note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
-    stores = list(evidence.get("stores") or ())
-    requested = evidence.get("requested")
-    state = about([mine]) | {
-        "last_stores": stores_of(
-            [requested] if requested and requested["quantity"] else stores[:MOST_BRANCHES]
-        )
-    }
+            return _not_served(renderer, result, brief=brief)
+        return unresolved(renderer, frame, result)
+    facts = result.evidence["medication"]
+    name = renderer.of(facts)
+    correction, note = name_facts(renderer, medication, facts), prescription_note(renderer, facts)
+    known, requested = facts_of(renderer, result), result.evidence.get("requested")
+    stores = list(result.evidence.get("stores") or ())
+    is_here = bool(requested and requested["quantity"])
+    rows = [requested] if requested and is_here else stores[:MOST_BRANCHES]
+    state = about([medicine_of(facts)]) | {"last_stores": stores_of(rows)}
     chips = [renderer.say("chip_info", name=name), renderer.say("chip_equivalents", name=name)]
-    if evidence.get("controlled"):
-        text = paragraphs(correction, renderer.say("controlled_stock", name=name), note)
-        return AnswerPart(
-            text, suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")], state=state
-        )
-    open_line = ""
-    if requested and frame.details.get("open") and place:
-        [shop] = yield [Step("store.info", {"query": place["query"]})]
-        lines = [
-            f"{renderer.of(store)}: {hours_today(renderer, store)}."
-            for store in shop.result.get("stores", ())[:1]
-        ]
-        open_line = lines[0] if lines else f"{renderer.of(requested)}: {open_words(renderer, requested)}"
-    if requested and requested["quantity"]:
-        quantity = int(requested["quantity"])
-        low = quantity <= LOW or requested.get("low")
-        text = stocked_at(renderer, name, requested, quantity, low=bool(low))
+    if facts["controlled"]:
+        chips = [renderer.say("chip_branches"), renderer.say("chip_person")]
+        return Answer([*correction, *known, note], suggestions=chips, state=state)
+    here: list[Piece] = []
+    if requested:
+        place = renderer.of(requested)
+        here = spaced(chosen(known, "stock", "restock", about=place))
+        here += chosen(known, "hours_today", about=place) if frame.details.get("open") else []
+    if requested and is_here:
         others = (
-            branches_listed(renderer, frame, stores, result)
-            if frame.details.get("all_stores") and stores
-            else ""
+            branches_listed(renderer, frame, stores) if frame.details.get("all_stores") and stores else []
         )
-        return AnswerPart(
-            paragraphs(
-                correction, text, open_line, others, note, reservation(renderer, frame), as_of(renderer)
-            ),
+        closing = [*reservation(renderer, frame), as_of_fact(renderer)]
+        return Answer(
+            [*correction, *here, *others, note, *closing],
             cards=[stock_card(renderer, facts, [requested])],
             suggestions=[renderer.say("chip_where", name=name), *chips],
             state=state,
-            in_stock=True,
         )
-    heads = []
-    if requested:
-        online_store = requested.get("kind") == "online"
-        heads.append(
-            renderer.say(
-                "out_of_stock_online" if online_store else "out_of_stock_at",
-                name=name,
-                store=renderer.of(requested),
-            )
-        )
-        heads.append(restock_line(renderer, requested.get("restock_on")))
-    elif evidence.get("place") == "city" and stores:
-        heads.append(renderer.say("branches_city", name=name, city=renderer.of(evidence, "city")))
-    elif evidence.get("place") == "city":
-        heads.append(renderer.say("out_of_stock_city", name=name, city=renderer.of(evidence, "city")))
-        stores = list(evidence.get("elsewhere") or ())
-    stocked = [row for row in stores if row["quantity"]]
     if brief and requested:
-        head = " ".join(head for head in heads if head)
-        return AnswerPart(
-            paragraphs(correction, head, open_line, note), suggestions=chips, state=about([mine])
-        )
-    in_stock = bool(stocked) and not evidence.get("elsewhere")
-    if evidence.get("place") == "city" and in_stock:
-        body = _lines(renderer, frame, stores)
-    elif stores:
-        body = branches_listed(renderer, frame, stores, result)
-    else:
-        body = renderer.say("branches_none") if requested else ""
-    online, eta = "", None
-    if not stocked and further:
-        # No branch has it: the default store, which is no branch, may.
-        [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-        inventory = level.result.get("inventory", {}) if level.ok else {}
-        store, eta = level.evidence.get("store"), inventory.get("restock_eta")
-        if inventory.get("in_stock") and store:
-            quantity = int(inventory["qty"])
-            online = stocked_at(renderer, name, store, quantity, low=quantity <= LOW)
-    if not stocked and not requested and evidence.get("place") != "city":
-        heads.append(renderer.say("branches_none" if online else "out_of_stock", name=name))
-        heads.append("" if online else restock_line(renderer, eta))
-    body = paragraphs(body, online)
-    same = AnswerPart("")
-    if further and (requested or not (stocked or online)):
-        same = yield from equivalents_of(renderer, mine)
+        return Answer([*correction, *here, note], suggestions=chips, state=about([medicine_of(facts)]))
+    found, listed = yield from _around(renderer, frame, result, further=further)
+    is_stocked = any(row["quantity"] for row in listed)
+    same = Answer()
+    if further and (requested or not (is_stocked or _has_some(found))):
+        same = yield from equivalents_of(renderer, medicine_of(facts))
     if same.state.get("shown"):
         state["shown"] = same.state["shown"]
-    return AnswerPart(
-        paragraphs(
-            correction,
-            " ".join(head for head in heads if head),
-            open_line,
-            body,
-            note,
-            same.text,
-            reservation(renderer, frame),
-            as_of(renderer) if stocked else "",
-        ),
-        cards=[*([stock_card(renderer, facts, stores)] if stores else []), *same.cards],
+    closing = [*reservation(renderer, frame), *([as_of_fact(renderer)] if is_stocked else [])]
+    return Answer(
+        [*correction, *here, *found, note, *same.pieces, *closing],
+        cards=[*([stock_card(renderer, facts, listed)] if listed else []), *same.cards],
         suggestions=chips,
         state=state,
-        in_stock=in_stock,
     )
 
 
-def _not_served(
+def _around(
+    renderer: Renderer, frame: Frame, result: StepResult, *, further: bool
+) -> Generator[Sequence[Step], Sequence[StepResult], tuple[list[Piece], list[StockFacts]]]:
+    """Return where a product is that the store asked about, if one was, has not; with these stores."""
+    evidence, facts = result.evidence, result.evidence["medication"]
+    requested, listed, is_city = (
+        evidence.get("requested"),
+        evidence.get("stores", []),
+        evidence["place"] == "city",
+    )
+    found: list[Piece] = []
+    if is_city and not any(row["quantity"] for row in listed):
+        found += chosen(facts_of(renderer, result), "stock", about=renderer.of(evidence, "city"))
+        listed, is_city = evidence.get("elsewhere", []), False
+    if is_city:
+        head = renderer.say("branches_city", name=renderer.of(facts), city=renderer.of(evidence, "city"))
+        found.append(_listed(renderer, frame, listed, head, polarity=True))
+    elif listed:
+        found += branches_listed(renderer, frame, listed)
+    elif requested:
+        found.append(no_branch_fact(renderer, facts))
+    if any(row["quantity"] for row in listed):
+        return found, listed
+    dated: list[Fact] = []
+    if further:
+        # No branch has it: the default store, which is no branch, may.
+        [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
+        known = facts_of(renderer, level) if level.ok else []
+        if _has_some(known):
+            return [*(found or [no_branch_fact(renderer, facts)]), *chosen(known, "stock")], listed
+        dated = chosen(known, "restock") if level.ok and level.evidence["restock_on"] else []
+    if not requested and evidence["place"] != "city":
+        found = [*spaced([total_fact(renderer, facts, 0), *dated]), *found]
+    return found, listed
+
+
+def _has_some(pieces: Sequence[Piece]) -> bool:
+    """Return whether facts among these say that there is some at the place asked about."""
+    facts = [piece for piece in pieces if isinstance(piece, Fact)]
+    return any(fact.polarity for fact in facts if fact.kind in ("stock", "branches"))
+
+
+def _not_served(renderer: Renderer, result: StepResult, *, brief: bool) -> Answer:
+    """Say that no store is in the place, and name the nearest branch when the place is known."""
+    facts, known = result.evidence["medication"], facts_of(renderer, result)
+    chips = [renderer.say("chip_where", name=renderer.of(facts)), renderer.say("chip_branches")]
+    if brief:
+        return Answer(chosen(known, "place"), state=about([medicine_of(facts)]))
+    stocked = chosen(known, "stock")
+    # One sentence says both when the nearest branch has it.
+    nearest = [
+        one for one in chosen(known, "nearest") if one.subject not in {fact.subject for fact in stocked}
+    ]
+    said = [*chosen(known, "place", "near_place"), *nearest, *stocked]
+    return Answer(said, suggestions=chips, state=about([medicine_of(facts)]))
+
+
+def branches_listed(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts]) -> list[Piece]:
+    """Return the branches with their stock: all, the nearest, or those that have some."""
+    is_measured = any(row.get("km") is not None for row in stores)
+    key = "branches_nearest" if is_measured else "branches_with"
+    head = renderer.say("branches_all" if frame.details.get("all_stores") else key)
+    asks = frame.details.get("here") and not is_measured
+    return [
+        _listed(renderer, frame, stores, head),
+        *([renderer.say("share_location")] if asks else []),
+    ]
+
+
+def _listed(
     renderer: Renderer,
     frame: Frame,
-    medication: RememberedMedication,
-    result: StepResult,
+    stores: Sequence[StockFacts],
+    head: str,
     *,
-    brief: bool = False,
-) -> AnswerPart:
-    """Say that no store is in the place, and name the nearest branch when the place is known."""
-    evidence = result.evidence
-    city = (
-        frame.place["en" if renderer.language == "en" else "he"]
-        if frame.place
-        else str(result.result.get("city", ""))
-    )
-    lines = [renderer.say("city_not_served", city=city)]
-    facts = evidence["medication"]
-    known = about([medicine_of(facts)])
-    if brief:
-        return AnswerPart(lines[0], state=known)
-    nearest: dict[str, Any] = dict(evidence.get("nearest") or {})
-    stocked: dict[str, Any] = dict(evidence.get("nearest_stocked") or {})
-    if near := evidence.get("near_place"):
-        lines.append(renderer.say("near_place", name=renderer.of(near)))
-    for row in (nearest, stocked):
-        if row and (row.get("km") or 0) > FAR:
-            row["km"] = None
-    if not facts.get("controlled") and stocked.get("store_id") == nearest.get("store_id"):
-        nearest = {}  # one sentence says both
-    if nearest and nearest.get("km") is not None:
-        lines.append(renderer.say("nearest_branch", store=renderer.of(nearest), km=nearest["km"]))
-    if stocked and stocked.get("km") is not None and not facts.get("controlled"):
-        lines.append(
-            renderer.say(
-                "nearest_stocked", name=renderer.of(facts), store=renderer.of(stocked), km=stocked["km"]
-            )
-        )
-    chips = [renderer.say("chip_where", name=renderer.of(facts)), renderer.say("chip_branches")]
-    return AnswerPart(paragraphs(*lines), suggestions=chips, state=known)
+    polarity: bool | None = None,
+) -> Fact:
+    is_open_asked = bool(frame.details.get("open"))
+    now_open = [row for row in stores if row.get("open_now")] if is_open_asked else []
+    chosen_rows = stores if frame.details.get("day") else now_open or stores
+    return branches_fact(renderer, head, chosen_rows, is_open_asked=is_open_asked, polarity=polarity)
 
 
-def branches_listed(
-    renderer: Renderer, frame: Frame, stores: Sequence[StockFacts], result: StepResult
-) -> str:
-    """Return the branches with their stock: all, the nearest, or those that have some."""
-    measured = any(row.get("km") is not None for row in stores)
-    key = (
-        "branches_all"
-        if frame.details.get("all_stores")
-        else "branches_nearest"
-        if measured
-        else "branches_with"
-    )
-    tail = "" if measured or not frame.details.get("here") else renderer.say("share_location")
-    return paragraphs(f"{renderer.say(key)}\n{_lines(renderer, frame, stores)}", tail)
-
-
-def _lines(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts]) -> str:
-    rows = []
-    open_only = bool(frame.details.get("open")) and not frame.details.get("day")
-    chosen = [row for row in stores if row.get("open_now")] if open_only else list(stores)
-    for row in (chosen or list(stores))[:MOST_BRANCHES]:
-        parts = [
-            renderer.count("units", int(row["quantity"])) if row["quantity"] else renderer.say("none_left")
-        ]
-        if row.get("km") is not None:
-            parts.append(renderer.say("km", km=row["km"]))
-        if frame.details.get("open"):
-            parts.append(open_words(renderer, row))
-        rows.append(f"{apart(renderer.of(row), renderer.language)} – {', '.join(parts)}")
-    return numbered(rows)
-
-
-def reservation(renderer: Renderer, frame: Frame) -> str:
+def reservation(renderer: Renderer, frame: Frame) -> list[Piece]:
     """Say that nothing is reserved, to somebody who wants to order."""
-    return renderer.say("no_reservation", phone="") if frame.details.get("reserve") else ""
+    return [renderer.say("no_reservation")] if frame.details.get("reserve") else []

@@ -1,140 +1,153 @@
 """Answer with facts about products: what they are, leaflets, prescription, price, sameness, interactions."""
 
-import re
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import replace
-from typing import Final
 
+from agent.answers.answer import Answer, joined
 from agent.answers.cards import medication_card
+from agent.answers.facts.fact import chosen
+from agent.answers.facts.interactions import unassessable_fact
+from agent.answers.facts.leaflets import overview_facts, source_facts
+from agent.answers.facts.medicines import name_facts, same_fact
+from agent.answers.facts.results import facts_of
 from agent.answers.interactions import pairs_part
-from agent.answers.layout import bullets, paragraphs
-from agent.answers.leaflets import product_part, source_line, speaks_of_children
-from agent.answers.parts import AnswerPart, joined
-from agent.answers.products import about, medicine_of, name_correction, product_line
+from agent.answers.products import about, is_called_by_ingredient, medicine_of
 from agent.answers.refusals import not_understood
-from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.plans.names import asked_by_name, choose, tool_query, unresolved
 from agent.llm.offline.plans.plan import Plan
-from agent.state import RememberedMedication
-
-_STRENGTH: Final = re.compile(r"\s+\d.*$")
+from agent.state import PendingQuestion, RememberedMedication
 
 
 def info(renderer: Renderer, frame: Frame) -> Plan:
     """Say what a product is: ingredients, use, dosage, warnings, prescription (S0 flow A)."""
     if len(frame.medicines) > 1:
         return (yield from _several(renderer, frame))
-    medication = frame.medicines[0]
-    tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
-    found = yield from asked_by_name(renderer, frame, medication, tool)
-    if isinstance(found, AnswerPart):
+    found = yield from _looked_up(renderer, frame)
+    if isinstance(found, Answer):
         return found
-    return product_part(renderer, medication, found)
+    return _product(renderer, frame.medicines[0], found)
 
 
-def lost(renderer: Renderer, part: AnswerPart) -> AnswerPart:
+def _product(
+    renderer: Renderer, medication: RememberedMedication, found: StepResult, *, short: bool = False
+) -> Answer:
+    """Return what a product is; `short` leaves the leaflet out."""
+    facts, leaflet = found.evidence["medication"], found.evidence.get("leaflet") or {}
+    known, name = facts_of(renderer, found), renderer.of(facts)
+    contents = "strength" if is_called_by_ingredient(facts) else "ingredients"
+    return Answer(
+        [
+            *name_facts(renderer, medication, facts),
+            *chosen(known, contents),
+            *([] if short else overview_facts(renderer, name, leaflet)),
+            *chosen(known, "prescription"),
+            *([] if short else chosen(known, "source")),
+        ],
+        cards=[medication_card(renderer, facts, found.result["medication"], leaflet)],
+        suggestions=[
+            renderer.say("chip_stock", name=name),
+            renderer.say("chip_side_effects", name=name),
+            renderer.say("chip_where", name=name),
+        ],
+        state=about([medicine_of(facts)]),
+    )
+
+
+def _looked_up(
+    renderer: Renderer, frame: Frame
+) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | Answer]:
+    """Look up the product of a frame, or ask the customer back."""
+    tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
+    return (yield from asked_by_name(renderer, frame, frame.medicines[0], tool))
+
+
+def lost(renderer: Renderer, answer: Answer) -> Answer:
     """Count words that are no name and ask nothing as not understood: the third time, a person is offered."""
-    if "shown" in part.state or "pending" not in part.state:  # a near name is being offered, or it was a name
-        return part
+    if "shown" in answer.state or "pending" not in answer.state:  # a near name is offered, or it was a name
+        return answer
     misses = int(renderer.turn.state.get("misses") or 0) + 1
     if misses > 1:
         return not_understood(renderer, misses)
-    part.state["misses"] = misses
-    return part
+    answer.state["misses"] = misses
+    return answer
 
 
 def _several(renderer: Renderer, frame: Frame) -> Plan:
     """Say what several products are, with the interaction check that two or more always get."""
-    parts: list[AnswerPart] = []
+    answers: list[Answer] = []
     known: list[RememberedMedication] = []
     for medication in frame.medicines[:3]:
         one = Frame(frame.intent, frame.confidence, (medication,))
         found = yield from asked_by_name(renderer, one, medication, "get_medication_by_name")
-        if isinstance(found, AnswerPart):
-            parts.append(found)
+        if isinstance(found, Answer):
+            answers.append(found)
         else:
-            parts.append(product_part(renderer, medication, found, short=True))
+            answers.append(_product(renderer, medication, found, short=True))
             known.append(medicine_of(found.evidence["medication"]))
-    return joined(parts, known, (yield from check_pairs(renderer, known)))
+    return (yield from with_pairs(renderer, answers, known))
 
 
 def section(renderer: Renderer, frame: Frame) -> Plan:
     """Quote what the leaflet says on the subjects asked about."""
-    medication = frame.medicines[0]
     if frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each"):
         return choose(renderer, frame, frame.medicines, head=renderer.say("which_of_these"))
     if len(frame.medicines) > 1:
-        parts, known = [], []
-        for one in frame.medicines[:2]:
-            part = yield from section(renderer, Frame("section", 0.9, (one,), sections=frame.sections))
-            parts.append(part)
-            known += part.state.get("focus", [])
-        return joined(parts, known, (yield from check_pairs(renderer, known)))
-    tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
-    found = yield from asked_by_name(renderer, frame, medication, tool)
-    if isinstance(found, AnswerPart):
+        parts = [Frame("section", 0.9, (one,), sections=frame.sections) for one in frame.medicines[:2]]
+        return (yield from _one_by_one(renderer, section, parts))
+    found = yield from _looked_up(renderer, frame)
+    if isinstance(found, Answer):
         return found
-    facts = found.evidence["medication"]
-    leaflet = found.evidence.get("leaflet") or {}
-    name = renderer.of(facts)
-    lines, quoted = [], []
-    for kind in frame.sections[:3]:
-        if kind in leaflet:
-            text = renderer.of({f"label_{lang}": leaflet[kind].get(lang) for lang in ("en", "he")})
-            quoted.append(text)
-            key = "leaflet_says_any" if kind == "minimum_age" or speaks_of_children(text) else "leaflet_says"
-            lines.append(renderer.say(key, name=name, section=renderer.word("section", kind), text=text))
-        else:
-            lines.append(renderer.say("leaflet_silent", name=name, section=renderer.word("section", kind)))
-    return AnswerPart(
-        paragraphs(
-            name_correction(renderer, medication, facts),
-            *lines,
-            source_line(renderer, leaflet, frame.sections[0]) if quoted else "",
-        ),
-        cards=[medication_card(renderer, facts, found.result["medication"], leaflet)] if quoted else [],
+    facts, leaflet = found.evidence["medication"], found.evidence.get("leaflet") or {}
+    name, known = renderer.of(facts), facts_of(renderer, found)
+    said = chosen(known, *(f"leaflet.{kind}" for kind in frame.sections[:3])) or chosen(known, "leaflet")
+    is_quoted = any(fact.quotes for fact in said)
+    return Answer(
+        [
+            *name_facts(renderer, frame.medicines[0], facts),
+            *said,
+            *(source_facts(renderer, name, leaflet, frame.sections[0]) if is_quoted else ()),
+        ],
+        cards=[medication_card(renderer, facts, found.result["medication"], leaflet)] if is_quoted else [],
         suggestions=[
             renderer.say("chip_stock", name=name),
             renderer.say("chip_info", name=name),
             renderer.say("chip_person"),
         ],
-        quoted=quoted,
         state=about([medicine_of(facts)]),
     )
 
 
 def detail(renderer: Renderer, frame: Frame) -> Plan:
-    """Give one fact of a product: its ingredients, strength, form or pack."""
-    medication = frame.medicines[0]
-    tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
-    found = yield from asked_by_name(renderer, frame, medication, tool)
-    if isinstance(found, AnswerPart):
+    """Give one fact of a product: its ingredients, maker, pack, or strength and form."""
+    asked = next((key for key in ("ingredient", "maker", "pack") if frame.details.get(key)), "")
+    kinds = {"ingredient": ["ingredients"], "maker": ["maker"], "pack": ["pack"]}.get(asked)
+    return (
+        yield from _chosen_facts(renderer, frame, kinds or ["strength", "form"], "chip_info", "chip_stock")
+    )
+
+
+def price(renderer: Renderer, frame: Frame) -> Plan:
+    """Give the price on file, or send the customer to a branch."""
+    if len(frame.medicines) > 1:
+        parts = [Frame("price", 0.9, (one,)) for one in frame.medicines[:3]]
+        return (yield from _one_by_one(renderer, price, parts))
+    return (yield from _chosen_facts(renderer, frame, ["price"], "chip_stock", "chip_branches"))
+
+
+def _chosen_facts(renderer: Renderer, frame: Frame, kinds: Sequence[str], *chips: str) -> Plan:
+    """Answer with these facts of the frame's product."""
+    found = yield from _looked_up(renderer, frame)
+    if isinstance(found, Answer):
         return found
-    facts = found.evidence["medication"]
-    result = found.result["medication"]
-    name = renderer.of(facts)
-    if frame.details.get("ingredient"):
-        ingredients = renderer.ingredients(facts, result)
-        key = "contains_one" if len(ingredients) == 1 else "contains_many"
-        text = renderer.say(key, name=name, ingredients=listed(ingredients, renderer.language))
-    elif frame.details.get("maker"):
-        text = renderer.say("maker_unknown", name=name)
-    elif frame.details.get("pack"):
-        unit = renderer.word("unit", str(facts.get("pack_unit") or ""))
-        size = facts.get("pack_size")
-        text = renderer.say("product_pack", size=size, unit=unit) if size else renderer.say("pack_unknown")
-        text = f"{product_line(renderer, facts)}. {text}"
-    else:
-        text = paragraphs(
-            renderer.say("strength_of", name=name, strength=renderer.measure(facts) or "–"),
-            renderer.say("form_of", name=name, form=renderer.word("form", str(facts.get("form") or "–"))),
-        )
-    return AnswerPart(
-        paragraphs(name_correction(renderer, medication, facts), text),
-        suggestions=[renderer.say("chip_info", name=name), renderer.say("chip_stock", name=name)],
+    facts, known = found.evidence["medication"], facts_of(renderer, found)
+    if "ingredients" in kinds and is_called_by_ingredient(facts):
+        kinds = [*kinds, "strength"]
+    return Answer(
+        [*name_facts(renderer, frame.medicines[0], facts), *chosen(known, *kinds)],
+        suggestions=[renderer.say(chip, name=renderer.of(facts)) for chip in chips],
         state=about([medicine_of(facts)]),
     )
 
@@ -143,23 +156,19 @@ def rx(renderer: Renderer, frame: Frame) -> Plan:
     """Say whether a prescription is needed; with two candidates ask which, unless both are asked about."""
     if frame.assumed and len(frame.medicines) > 1 and not frame.details.get("each"):
         return choose(renderer, frame, frame.medicines, head=renderer.say("which_of_these"))
-    parts, known = [], []
+    answers, known = [], []
     for medication in frame.medicines[:3]:
         one = Frame(frame.intent, frame.confidence, (medication,))
         found = yield from asked_by_name(renderer, one, medication, "check_prescription_requirement")
-        if isinstance(found, AnswerPart):
-            parts.append(found)
+        if isinstance(found, Answer):
+            answers.append(found)
             continue
         facts = found.evidence["medication"]
-        name = renderer.of(facts)
-        required = found.result["prescriptionRequired"]
-        text = renderer.say("rx_yes" if required else "rx_no", name=name)
-        chips = [renderer.say("chip_stock", name=name), renderer.say("chip_info", name=name)]
-        parts.append(
-            AnswerPart(paragraphs(name_correction(renderer, medication, facts), text), suggestions=chips)
-        )
+        chips = [renderer.say(chip, name=renderer.of(facts)) for chip in ("chip_stock", "chip_info")]
+        said = [*name_facts(renderer, medication, facts), *facts_of(renderer, found)]
+        answers.append(Answer(said, suggestions=chips))
         known.append(medicine_of(facts))
-    return joined(parts, known, (yield from check_pairs(renderer, known)))
+    return (yield from with_pairs(renderer, answers, known))
 
 
 def each(plan: Callable[[Renderer, Frame], Plan]) -> Callable[[Renderer, Frame], Plan]:
@@ -168,83 +177,40 @@ def each(plan: Callable[[Renderer, Frame], Plan]) -> Callable[[Renderer, Frame],
     def several(renderer: Renderer, frame: Frame) -> Plan:
         if len(frame.medicines) < 2 or frame.assumed:
             return (yield from plan(renderer, frame))
-        parts, known = [], []
-        for medication in frame.medicines[:3]:
-            part = yield from plan(renderer, replace(frame, medicines=(medication,)))
-            parts.append(part)
-            known += part.state.get("focus", [])
-        return joined(parts, known, (yield from check_pairs(renderer, known)))
+        frames = [replace(frame, medicines=(medication,)) for medication in frame.medicines[:3]]
+        return (yield from _one_by_one(renderer, plan, frames))
 
     return several
 
 
-def price(renderer: Renderer, frame: Frame) -> Plan:
-    """Give the price on file, or send the customer to a branch."""
-    if len(frame.medicines) > 1:
-        parts, known = [], []
-        for one in frame.medicines[:3]:
-            part = yield from price(renderer, Frame("price", 0.9, (one,)))
-            parts.append(part)
-            known += part.state.get("focus", [])
-        return joined(parts, known, (yield from check_pairs(renderer, known)))
-    medication = frame.medicines[0]
-    tool = "get_medication_info" if frame.assumed else "get_medication_by_name"
-    found = yield from asked_by_name(renderer, frame, medication, tool)
-    if isinstance(found, AnswerPart):
-        return found
-    facts = found.evidence["medication"]
-    name = renderer.of(facts)
-    amount = facts.get("price")
-    text = renderer.say("price", name=name, price=amount) if amount else renderer.say("price_none", name=name)
-    return AnswerPart(
-        paragraphs(name_correction(renderer, medication, facts), text),
-        suggestions=[renderer.say("chip_stock", name=name), renderer.say("chip_branches")],
-        state=about([medicine_of(facts)]),
-    )
+def _one_by_one(renderer: Renderer, plan: Callable[[Renderer, Frame], Plan], frames: Sequence[Frame]) -> Plan:
+    answers: list[Answer] = []
+    for frame in frames:
+        answers.append((yield from plan(renderer, frame)))
+    known = [medication for answer in answers for medication in answer.state.get("focus", [])]
+    return (yield from with_pairs(renderer, answers, known))
 
 
 def same(renderer: Renderer, frame: Frame) -> Plan:
     """Say whether two products have the same ingredients, without ranking them."""
     if len(frame.medicines) < 2:
-        return AnswerPart(
-            renderer.say("which_other_medicine"),
-            state={"pending": {"kind": "medication", "frame": frame.remembered()}},
-        )
+        return _which_other(renderer, frame, ())
     found: list[StepResult] = []
     for medication in frame.medicines[:2]:
         one = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
-        if isinstance(one, AnswerPart):
+        if isinstance(one, Answer):
             return one
         found.append(one)
-    first, second = (one.evidence["medication"] for one in found)
-    contents = [str(one.result["medication"]["active_ingredients"]) for one in found]
-    said = [tool_query(medication) for medication in frame.medicines[:2]]
-    if first["id"] == second["id"]:
-        text = renderer.say("same_one", a=said[0], b=said[1], name=product_line(renderer, first))
-        return AnswerPart(text, state=about([medicine_of(first)]))
-    bare = [sorted(_STRENGTH.sub("", part).strip() for part in text.split(", ")) for text in contents]
-    if bare[0] == bare[1]:
-        shared = str(first.get("generic_he") or "").split(" + ") if renderer.language == "he" else bare[0]
-        key = "same_yes_one" if len(bare[0]) == 1 else "same_yes"
-        text = renderer.say(
-            key,
-            a=renderer.of(first),
-            b=renderer.of(second),
-            ingredients=listed(shared if any(shared) else bare[0], renderer.language),
-        )
-        text = paragraphs(text, bullets([product_line(renderer, first), product_line(renderer, second)]))
-    else:
-        inside = [
-            listed(
-                renderer.ingredients(one.evidence["medication"], one.result["medication"]), renderer.language
-            )
-            for one in found
-        ]
-        text = renderer.say(
-            "same_no", a=renderer.of(first), b=renderer.of(second), first=inside[0], second=inside[1]
-        )
-    known = [medicine_of(first), medicine_of(second)]
-    return joined([AnswerPart(text)], known, (yield from check_pairs(renderer, known)))
+    said = tool_query(frame.medicines[0]), tool_query(frame.medicines[1])
+    answer = Answer([same_fact(renderer, (found[0], found[1]), said)])
+    known = {one.evidence["medication"]["id"]: medicine_of(one.evidence["medication"]) for one in found}
+    return (yield from with_pairs(renderer, [answer], list(known.values())))
+
+
+def _which_other(renderer: Renderer, frame: Frame, known: Sequence[RememberedMedication]) -> Answer:
+    """Ask for the second medicine of a question about two."""
+    pending: PendingQuestion = {"kind": "medication", "frame": frame.remembered()}
+    return Answer([renderer.say("which_other_medicine")], state={**about(known), "pending": pending})
 
 
 def interaction(renderer: Renderer, frame: Frame) -> Plan:
@@ -258,10 +224,7 @@ def interaction(renderer: Renderer, frame: Frame) -> Plan:
         ]
         medicines = [*medicines, *others]
     if len(medicines) < 2:
-        return AnswerPart(
-            renderer.say("which_other_medicine"),
-            state={**about(medicines), "pending": {"kind": "medication", "frame": frame.remembered()}},
-        )
+        return _which_other(renderer, frame, medicines)
     known: list[RememberedMedication] = []
     missing: list[str] = []
     for place, medication in enumerate(medicines[:5]):
@@ -289,28 +252,23 @@ def interaction(renderer: Renderer, frame: Frame) -> Plan:
                     [medicine_of(result.evidence["medication"])],
                     head=renderer.say("sure_name", name=renderer.of(result.evidence["medication"])),
                 )
-            return unresolved(renderer, waiting, medication, result)
+            return unresolved(renderer, waiting, result)
         missing.append(tool_query(medication))
+    answers = []
     if missing:
-        text = renderer.say("interaction_unknown", names=listed(missing, renderer.language))
-        if len(known) < 2:
-            return AnswerPart(text, suggestions=[renderer.say("chip_person")], state=about(known))
-        part = yield from check_pairs(renderer, known)
-        return joined(
-            [AnswerPart(text, suggestions=[renderer.say("chip_person")]), part or AnswerPart("")], known, None
-        )
-    part = yield from check_pairs(renderer, known)
-    return part or AnswerPart(renderer.say("which_other_medicine"), state=about(known))
+        chips = [renderer.say("chip_person")]
+        answers.append(Answer([unassessable_fact(renderer, missing)], suggestions=chips))
+    elif len({int(one["id"]) for one in known}) < 2:
+        answers.append(Answer([renderer.say("which_other_medicine")]))
+    return (yield from with_pairs(renderer, answers, known))
 
 
-def check_pairs(
-    renderer: Renderer, known: Sequence[RememberedMedication]
-) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart | None]:
-    """Run the interaction check that two or more medicines in one request always get."""
+def with_pairs(renderer: Renderer, answers: Sequence[Answer], known: Sequence[RememberedMedication]) -> Plan:
+    """Join answers about these medicines, with the interaction check that two or more in one request always get."""
     ids = list(dict.fromkeys(int(medication["id"]) for medication in known))
+    state = Answer(state=about(known))
     if len(ids) < 2:
-        return None
-    [result] = yield [
-        Step("interaction_check", {"med_ids": [str(pk) for pk in ids], "language": renderer.language})
-    ]
-    return pairs_part(renderer, known, result)
+        return joined([*answers, state])
+    arguments = {"med_ids": [str(pk) for pk in ids], "language": renderer.language}
+    [result] = yield [Step("interaction_check", arguments)]
+    return joined([*answers, pairs_part(renderer, known, result), state])

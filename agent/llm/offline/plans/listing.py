@@ -1,26 +1,23 @@
 """Answer with lists of products: by form or strength, by category, at a place, identical equivalents."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 
+from agent.answers.answer import Answer
 from agent.answers.cards import products_card
-from agent.answers.equivalents import MOST_LISTED, equivalents_part
-from agent.answers.layout import numbered, paragraphs
-from agent.answers.parts import AnswerPart
-from agent.answers.products import (
-    about,
-    exact_name,
-    medicine_of,
-    name_correction,
-    option_of,
-    product_line,
-    rx_tag,
-)
+from agent.answers.equivalents import equivalents_part
+from agent.answers.facts.fact import Fact, chosen
+from agent.answers.facts.lists import MOST_LISTED, list_fact, sorted_there, unreadable_fact
+from agent.answers.facts.medicines import name_facts, prescription_note
+from agent.answers.facts.results import facts_of
+from agent.answers.facts.stores import as_of_fact, total_fact
+from agent.answers.layout import numbered
+from agent.answers.products import about, exact_name, medicine_of, option_of, product_line
 from agent.answers.renderer import Renderer
-from agent.answers.stock import LOW, as_of, units
-from agent.evidence import ProductFacts, products_listed, totals_of
+from agent.answers.stock import units
+from agent.evidence import Evidence, ProductFacts, products_listed, totals_of
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
-from agent.llm.offline.plans.names import asked_by_name, choose, tool_query, unresolved
+from agent.llm.offline.plans.names import asked_by_name, choices, choose, tool_query, unresolved
 from agent.llm.offline.plans.plan import Plan
 from agent.llm.offline.reading.references import same_strength
 from agent.state import RememberedMedication
@@ -70,26 +67,26 @@ def category_at(renderer: Renderer, frame: Frame) -> Plan:
         for one in medicines
     ]
     if any(result.code == "CITY_NOT_SERVED" for result in results):
-        lines = [renderer.say("city_not_served", city=renderer.name(place))]
-        return AnswerPart(paragraphs(*lines), suggestions=[renderer.say("chip_branches")])
-    lines = []
-    for result in results:
-        if not result.ok:
-            continue
-        facts, evidence = result.evidence["medication"], result.evidence
-        rows = [evidence["requested"]] if evidence.get("requested") else list(evidence.get("stores") or ())
-        quantity = sum(int(row["quantity"]) for row in rows)
-        lines.append(
-            f"{product_line(renderer, facts)} – {units(renderer, facts, {int(facts['id']): quantity})}"
-        )
+        said = chosen(facts_of(renderer, results[0]), "place")
+        return Answer(said, suggestions=[renderer.say("chip_branches")])
+    lines = [_line_at(renderer, result) for result in results if result.ok]
     if not lines:
-        return AnswerPart(renderer.say("data_error"), suggestions=[renderer.say("chip_person")])
+        return Answer([unreadable_fact(renderer)], suggestions=[renderer.say("chip_person")])
     head = renderer.say("listed_at", store=renderer.name(place))
-    return AnswerPart(
-        paragraphs(f"{head}\n{numbered(lines)}", renderer.say("category_note"), as_of(renderer)),
+    listed = Fact("list", renderer.name(place), f"{head}\n{numbered(lines)}", is_lasting=False)
+    return Answer(
+        [listed, renderer.say("category_note"), as_of_fact(renderer)],
         suggestions=[renderer.name(one) for one in medicines[:3]],
         state={"shown": [one.copy() for one in frame.medicines], "focus": []},
     )
+
+
+def _line_at(renderer: Renderer, result: StepResult) -> str:
+    """Return a product with its packs at the place that its stock was read for."""
+    evidence, facts = result.evidence, result.evidence["medication"]
+    rows = [evidence["requested"]] if evidence.get("requested") else evidence.get("stores", [])
+    quantity = sum(int(row["quantity"]) for row in rows)
+    return f"{product_line(renderer, facts)} – {units(renderer, facts, quantity)}"
 
 
 def _search(
@@ -97,48 +94,49 @@ def _search(
 ) -> Plan:
     [result] = yield [Step("inventory_check", {"query": query[:200], "language": renderer.language})]
     if is_category and result.code == "MED_NOT_FOUND":
-        return AnswerPart(renderer.say("category_none"), suggestions=[renderer.say("chip_person")])
+        return Answer([renderer.say("category_none")], suggestions=[renderer.say("chip_person")])
     if not result.ok:
-        return unresolved(renderer, frame, {"query": query}, result)
-    facts = products_listed(result.evidence)
-    totals = totals_of(result.evidence)
+        return unresolved(renderer, frame, result)
+    products = products_listed(result.evidence)
     if is_category:
-        facts = sorted(facts, key=renderer.of)
-        facts = [row for row in facts if _as_asked(row, frame)] or facts  # "pain relievers as a syrup"
-    head = "" if is_category or any(_as_asked(row, frame) for row in facts) else renderer.say("other_form")
-    meant = (
-        next((row for row in facts if row["id"] == frame.medicines[0].get("id")), None)
-        if frame.medicines
-        else None
+        products = sorted(products, key=renderer.of)
+        products = [row for row in products if _as_asked(row, frame)] or products  # "... as a syrup"
+        products = sorted_there(products, result.evidence)
+        # The category's own name: not all that is listed under it need be what the customer called it ("NSAIDs").
+        name = renderer.of(products[0], "category") or query
+        head = renderer.say("category_head", category=name)
+        return _products(renderer, Frame("info", 0.9), products, result.evidence, head)
+    head = "" if any(_as_asked(row, frame) for row in products) else renderer.say("other_form")
+    meant = next(
+        (row for row in products if row["id"] in [one.get("id") for one in frame.medicines[:1]]), None
     )
-    if meant and not is_category:
+    if meant:
         # Other products only when they hold the same: Acamol 500 mg is not codeine with paracetamol.
-        facts = [row for row in facts if row.get("generic_en") == meant.get("generic_en")]
-    if len(facts) == 1 and not is_category:
-        part = yield from _single(renderer, frame, facts[0], totals)
-        part.text = paragraphs(head, part.text)
-        return part
-    shown = facts[:MOST_LISTED]
-    lines = [
-        f"{product_line(renderer, row)} – {rx_tag(renderer, row)}, {units(renderer, row, totals)}"
-        for row in shown
-    ]
-    # The category's own name: not all that is listed under it need be what the customer called it ("NSAIDs").
-    called = (renderer.of(facts[0], "category") or query) if is_category else called
-    name = (
-        renderer.say("category_head", category=called)
-        if is_category
-        else head or renderer.say("matches_head", query=called or query)
-    )
-    more = renderer.say("more_exist") if len(facts) > len(shown) or result.evidence.get("more") else ""
-    foot = renderer.say("category_note") if is_category else renderer.say("matches_ask")
-    options = [option_of(row, exact_name(row)) for row in shown]
-    part = choose(renderer, Frame("info" if is_category else "stock", 0.9), options, head="")
-    part.text = paragraphs(name, numbered(lines), more, foot, as_of(renderer))
-    part.cards = [products_card(renderer, "stock", name.rstrip(":"), shown, totals, as_of(renderer))]
-    if is_category:
-        part.state = {"shown": part.state["shown"], "pending": None, "focus": []}
-    return part
+        products = [row for row in products if row["generic_en"] == meant["generic_en"]]
+    if len(products) == 1:
+        answer = yield from _single(renderer, products[0], result.evidence)
+        answer.pieces = [*([head] if head else []), *answer.pieces]
+        return answer
+    head = head or renderer.say("matches_head", query=called or query)
+    return _products(renderer, Frame("stock", 0.9), products, result.evidence, head)
+
+
+def _products(
+    renderer: Renderer, waiting: Frame, products: Sequence[ProductFacts], evidence: Evidence, head: str
+) -> Answer:
+    """List products under this head: those of a category, or those among which the customer shall choose."""
+    is_choice = waiting.intent == "stock"
+    options = [option_of(row, exact_name(row)) for row in products[:MOST_LISTED]]
+    listed = list_fact(renderer, products, evidence, is_choice=is_choice)
+    asks = [renderer.say("matches_ask")] if is_choice else []
+    as_of = as_of_fact(renderer)
+    answer = choices(renderer, waiting, options, [head, listed, *asks, as_of])
+    title = head.rstrip(":")
+    shown = products[:MOST_LISTED]
+    answer.cards = [products_card(renderer, "stock", title, shown, evidence, as_of.text)]
+    if not is_choice:
+        answer.state = {"shown": answer.state["shown"], "pending": None, "focus": []}
+    return answer
 
 
 def _as_asked(facts: ProductFacts, frame: Frame) -> bool:
@@ -150,35 +148,22 @@ def _as_asked(facts: ProductFacts, frame: Frame) -> bool:
     )
 
 
-def _single(renderer: Renderer, frame: Frame, facts: ProductFacts, totals: Mapping[int, int]) -> Plan:
-    name, mine = product_line(renderer, facts), medicine_of(facts)
-    note = renderer.say("rx_note", name=renderer.of(facts)) if facts["rx"] else renderer.say("otc_note")
-    chips = [
-        renderer.say("chip_where", name=renderer.of(facts)),
-        renderer.say("chip_info", name=renderer.of(facts)),
-    ]
-    if facts.get("controlled"):
-        return AnswerPart(
-            paragraphs(renderer.say("controlled_stock", name=name), note),
-            suggestions=chips,
-            state=about([mine]),
-        )
-    total = totals.get(int(facts["id"]), 0)
-    if total:
-        text = renderer.count("in_stock_low" if total <= LOW else "in_stock", total, name=name)
-        return AnswerPart(paragraphs(text, note, as_of(renderer)), suggestions=chips, state=about([mine]))
+def _single(renderer: Renderer, facts: ProductFacts, evidence: Evidence) -> Plan:
+    mine, total = medicine_of(facts), totals_of(evidence).get(facts["id"], 0)
+    stocked = total_fact(renderer, facts, total, called=product_line(renderer, facts))
+    note = prescription_note(renderer, facts)
+    chips = [renderer.say(chip, name=renderer.of(facts)) for chip in ("chip_where", "chip_info")]
+    if facts["controlled"] or total:
+        closing = [as_of_fact(renderer)] if stocked.polarity else []
+        return Answer([stocked, note, *closing], suggestions=chips, state=about([mine]))
     same = yield from equivalents_of(renderer, mine)
-    return AnswerPart(
-        paragraphs(renderer.say("out_of_stock", name=name), note, same.text),
-        cards=same.cards,
-        suggestions=chips,
-        state=about([mine]) | {"shown": same.state.get("shown", [])},
-    )
+    state = about([mine]) | {"shown": same.state.get("shown", [])}
+    return Answer([stocked, note, *same.pieces], cards=same.cards, suggestions=chips, state=state)
 
 
 def equivalents_of(
     renderer: Renderer, medication: RememberedMedication
-) -> Generator[Sequence[Step], Sequence[StepResult], AnswerPart]:
+) -> Generator[Sequence[Step], Sequence[StepResult], Answer]:
     """List identical equivalents with the full disclosure, neutrally (S1)."""
     arguments = {
         "med_id": str(medication["id"]),
@@ -197,10 +182,10 @@ def equivalents(renderer: Renderer, frame: Frame) -> Plan:
         return choose(renderer, frame, frame.medicines, head=renderer.say("which_of_these"))
     if "id" not in medication:
         found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
-        if isinstance(found, AnswerPart):
+        if isinstance(found, Answer):
             return found
         medication = medicine_of(found.evidence["medication"])
-    part = yield from equivalents_of(renderer, medication)
+    answer = yield from equivalents_of(renderer, medication)
     listed_as = {"label_en": medication.get("en"), "label_he": medication.get("he")}
-    part.text = paragraphs(name_correction(renderer, frame.medicines[0], listed_as), part.text)
-    return part
+    answer.pieces = [*name_facts(renderer, frame.medicines[0], listed_as), *answer.pieces]
+    return answer

@@ -2,16 +2,15 @@
 
 from collections.abc import Generator, Sequence
 
-from agent.answers.layout import numbered, paragraphs
-from agent.answers.parts import AnswerPart
-from agent.answers.products import exact_name, option_of, product_line
-from agent.answers.render import apart
+from agent.answers.answer import Answer, Piece
+from agent.answers.facts.lists import MOST_LISTED, unreadable_fact
+from agent.answers.facts.results import facts_of
+from agent.answers.layout import numbered
+from agent.answers.products import exact_name, option_of
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
-from agent.state import ConversationState, RememberedMedication
-
-MOST_OPTIONS = 10
+from agent.state import ConversationState, PendingQuestion, RememberedMedication
 
 
 def tool_query(medication: RememberedMedication) -> str:
@@ -23,8 +22,8 @@ def tool_query(medication: RememberedMedication) -> str:
 
 def asked_by_name(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, tool: str
-) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | AnswerPart]:
-    """Call a tool that takes a name; return its success, or the part that asks the customer back."""
+) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | Answer]:
+    """Call a tool that takes a name; return its success, or the answer that asks the customer back."""
     argument = "medication_name" if tool == "get_medication_by_name" else "query"
     query = tool_query(medication)
     if tool == "get_medication_by_name" and medication.get("by") == "ingredient":
@@ -33,7 +32,7 @@ def asked_by_name(
     if is_from_context(medication, result):
         return (yield from not_known(renderer, frame, medication))
     if not result.ok:
-        return unresolved(renderer, frame, medication, result)
+        return unresolved(renderer, frame, result)
     doubt = doubtful(renderer, frame, medication, result)
     return doubt or result
 
@@ -46,15 +45,15 @@ def is_from_context(medication: RememberedMedication, result: StepResult) -> boo
 
 def not_known(
     renderer: Renderer, frame: Frame, medication: RememberedMedication
-) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | AnswerPart]:
+) -> Generator[Sequence[Step], Sequence[StepResult], StepResult | Answer]:
     """Look up an unknown name strictly, so that it is not taken for the medicine talked about before."""
     [result] = yield [Step("get_medication_by_name", {"medication_name": tool_query(medication)})]
-    return result if result.ok else unresolved(renderer, frame, medication, result)
+    return result if result.ok else unresolved(renderer, frame, result)
 
 
 def doubtful(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, result: StepResult
-) -> AnswerPart | None:
+) -> Answer | None:
     """Ask back when only a piece of a name matched: the customer says whether it is meant."""
     evidence = result.evidence
     if "id" in medication or evidence.get("by") != "partial" or evidence.get("whole_word", True):
@@ -67,60 +66,40 @@ def doubtful(
     )
 
 
-def unresolved(
-    renderer: Renderer, frame: Frame, medication: RememberedMedication, result: StepResult
-) -> AnswerPart:
+def unresolved(renderer: Renderer, frame: Frame, result: StepResult) -> Answer:
     """Return the question back for a name by which a tool did not find exactly one product."""
-    query = tool_query(medication)
-    candidates = list(result.evidence.get("candidates") or ())
+    said, chips = facts_of(renderer, result), [renderer.say("chip_person")]
+    evidence = result.evidence
+    candidates, near = list(evidence.get("candidates") or ()), list(evidence.get("near") or ())
     if candidates:
         names = list(result.result.get("suggestions") or ())
         options = [
             option_of(facts, names[place] if place < len(names) else exact_name(facts))
             for place, facts in enumerate(candidates)
         ]
-        head = renderer.say("ambiguous", query=query)
-        more = renderer.say("more_exist") if result.evidence.get("more") else ""
-        lines = [product_line(renderer, facts) for facts in candidates]
-        if len(set(lines)) < len(lines) and len(names) == len(lines):
-            lines = [apart(name, renderer.language) for name in names]  # these tell the makers apart
-        return choose(
-            renderer, frame, options[:MOST_OPTIONS], head=head, lines=lines[:MOST_OPTIONS], foot=more
-        )
+        return choices(renderer, frame, options[:MOST_LISTED], said)
     if result.code not in ("NOT_FOUND", "MED_NOT_FOUND"):
-        return AnswerPart(renderer.say("data_error"), suggestions=[renderer.say("chip_person")])
-    near = list(result.evidence.get("near") or ())
-    missing = renderer.say("not_found", query=query)
+        return Answer([unreadable_fact(renderer)], suggestions=chips)
     if not near:
-        return AnswerPart(
-            missing,
-            suggestions=[renderer.say("chip_person")],
-            state={"pending": {"kind": "medication", "frame": frame.remembered()}, "focus": []},
-        )
-    options = [option_of(facts) for facts in near]
-    if len(options) == 1:
-        asks = renderer.say("did_you_mean", name=renderer.name(options[0]))
-        part = choose(renderer, frame, options, head=f"{missing} {asks}")
-        part.suggestions = [renderer.say("chip_yes"), renderer.say("chip_no")]
-        part.state["focus"] = []  # "it" is the medicine in question now, no earlier one
-        return part
-    lines = [product_line(renderer, facts) for facts in near]
-    return choose(
-        renderer, frame, options, head=f"{missing} {renderer.say('did_you_mean_one_of')}", lines=lines
-    )
+        pending: PendingQuestion = {"kind": "medication", "frame": frame.remembered()}
+        return Answer(said, suggestions=chips, state={"pending": pending, "focus": []})
+    answer = choices(renderer, frame, [option_of(facts) for facts in near], said)
+    if len(near) == 1:
+        answer.suggestions = [renderer.say("chip_yes"), renderer.say("chip_no")]
+        answer.state["focus"] = []  # "it" is the medicine in question now, no earlier one
+    return answer
 
 
-def choose(
-    renderer: Renderer,
-    frame: Frame,
-    options: Sequence[RememberedMedication],
-    *,
-    head: str,
-    lines: Sequence[str] = (),
-    foot: str = "",
-) -> AnswerPart:
-    """Show products to choose from; the frame waits for the choice."""
-    lines = lines or [renderer.name(option) for option in options]
+def choose(renderer: Renderer, frame: Frame, options: Sequence[RememberedMedication], *, head: str) -> Answer:
+    """Ask which of these products is meant; the frame waits for the choice."""
+    names = [renderer.name(option) for option in options]
+    return choices(renderer, frame, options, [head, numbered(names)] if len(names) > 1 else [head])
+
+
+def choices(
+    renderer: Renderer, frame: Frame, options: Sequence[RememberedMedication], pieces: Sequence[Piece]
+) -> Answer:
+    """Return pieces that show products to choose from; the frame waits for the choice."""
     state: ConversationState = {
         "pending": {
             "kind": "which_medication",
@@ -134,5 +113,4 @@ def choose(
     chips = [renderer.name(option) for option in options[:3]]
     if len(set(chips)) < len(chips):
         chips = [str(place) for place in range(1, len(chips) + 1)]
-    body = numbered(lines) if len(lines) > 1 else ""
-    return AnswerPart(paragraphs(head, body, foot), suggestions=chips, state=state)
+    return Answer(pieces, suggestions=chips, state=state)

@@ -2,26 +2,29 @@
 
 from collections.abc import Sequence
 
+from agent.answers.answer import Answer, Piece
 from agent.answers.cards import elsewhere_card, identity_card, prescriptions_card
-from agent.answers.layout import numbered, paragraphs
-from agent.answers.parts import AnswerPart
+from agent.answers.facts.fact import Fact, chosen
+from agent.answers.facts.lists import unreadable_fact
+from agent.answers.facts.results import facts_of
+from agent.answers.facts.stores import no_level_fact, total_fact
+from agent.answers.layout import numbered
 from agent.answers.prescriptions import (
     PrescriptionRow,
     prescribed,
     prescription_line,
     prescription_name,
-    refill_text,
     remembered_prescription,
 )
-from agent.answers.renderer import Facts, Renderer
-from agent.answers.stock import product_stock
-from agent.inference.base import Step
+from agent.answers.renderer import Renderer
+from agent.evidence import totals_of
+from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.plans.plan import Plan
 from agent.state import ConversationState, PendingQuestion
 
 
-def ask_identifier(renderer: Renderer, frame: Frame) -> AnswerPart:
+def ask_identifier(renderer: Renderer, frame: Frame) -> Answer:
     """Ask whose prescriptions are meant; the question waits in the conversation."""
     if renderer.turn.identity_elsewhere:
         return _elsewhere(renderer, frame)
@@ -30,8 +33,8 @@ def ask_identifier(renderer: Renderer, frame: Frame) -> AnswerPart:
         key = "ask_identifier_plain"
     if renderer.turn.challenge_open and key == "ask_identifier":
         key = "code_waiting"
-    return AnswerPart(
-        renderer.say(key),
+    return Answer(
+        [renderer.say(key)],
         suggestions=[renderer.say("chip_person")],
         state={
             "waiting": frame.remembered(),
@@ -41,10 +44,10 @@ def ask_identifier(renderer: Renderer, frame: Frame) -> AnswerPart:
     )
 
 
-def _elsewhere(renderer: Renderer, frame: Frame) -> AnswerPart:
+def _elsewhere(renderer: Renderer, frame: Frame) -> Answer:
     """Lead from a site that is not ours to a window of our own, where the question is taken up again."""
-    return AnswerPart(
-        renderer.say("identity_elsewhere"),
+    return Answer(
+        [renderer.say("identity_elsewhere")],
         cards=[elsewhere_card(renderer)],
         suggestions=[renderer.say("chip_person")],
         state={"waiting": frame.remembered(), "pending": {"kind": "identifier", "frame": frame.remembered()}},
@@ -61,18 +64,18 @@ def identify(renderer: Renderer, frame: Frame) -> Plan:
     if result.result.get("verified"):
         return (yield from PATIENT_PLANS[waiting.intent](renderer, waiting, identifier))
     if result.result.get("limited"):
-        return AnswerPart(renderer.say("code_limited"), suggestions=[renderer.say("chip_person")])
+        return Answer([renderer.say("code_limited")], suggestions=[renderer.say("chip_person")])
     if renderer.turn.identity_policy != "otp":
-        return AnswerPart(
-            renderer.say("no_account"),
+        return Answer(
+            [renderer.say("no_account")],
             suggestions=[renderer.say("chip_person")],
             state={
                 "pending": {"kind": "identifier", "frame": waiting.remembered()},
                 "waiting": waiting.remembered(),
             },
         )
-    return AnswerPart(
-        renderer.say("code_sent"),
+    return Answer(
+        [Fact("identity", "", renderer.say("code_sent"), is_lasting=False)],
         cards=[identity_card(renderer)],
         state={"waiting": waiting.remembered(), "pending": None},
     )
@@ -92,16 +95,10 @@ def prescriptions(renderer: Renderer, frame: Frame, identifier: str | None = Non
     if not result.ok:
         return _failed(renderer, frame, result.code)
     rows: list[PrescriptionRow] = list(result.result["prescriptions"])
+    known = facts_of(renderer, result)
     if not rows:
-        return AnswerPart(renderer.say("prescriptions_none"), state={"waiting": None, "prescriptions": []})
+        return Answer(chosen(known, "prescriptions"), state={"waiting": None, "prescriptions": []})
     facts = {row["presc_id"]: row for row in result.evidence.get("prescriptions", ())}
-    active = all(row["status"] == "active" for row in rows)
-    head = renderer.count(
-        "prescriptions_head_active" if active else "prescriptions_head",
-        len(rows),
-        name=result.result["user_name"],
-    )
-    lines = [prescription_line(renderer, row, facts.get(row["presc_id"], {})) for row in rows]
     chips = [
         renderer.say("chip_refill", name=prescription_name(renderer, row))
         for row in rows
@@ -115,11 +112,9 @@ def prescriptions(renderer: Renderer, frame: Frame, identifier: str | None = Non
     }
     if len(rows) == 1:
         state["focus"] = [prescribed(rows[0])]
-    return AnswerPart(
-        paragraphs(
-            f"{head}\n{numbered(lines)}",
-            renderer.say("prescriptions_ask" if len(rows) > 1 else "prescriptions_ask_one"),
-        ),
+    asks = renderer.say("prescriptions_ask" if len(rows) > 1 else "prescriptions_ask_one")
+    return Answer(
+        [*chosen(known, "prescriptions"), asks],
         cards=[prescriptions_card(renderer, rows, facts)],
         suggestions=[*chips, renderer.say("chip_person")],
         state=state,
@@ -135,16 +130,16 @@ def _waits(frame: Frame, rows: Sequence[PrescriptionRow]) -> PendingQuestion:
     }
 
 
-def _failed(renderer: Renderer, frame: Frame, code: str) -> AnswerPart:
+def _failed(renderer: Renderer, frame: Frame, code: str) -> Answer:
     """Say that a patient's tool did not succeed."""
     if code in ("UNAUTHORIZED", "PATIENT_NOT_FOUND"):
         return ask_identifier(renderer, frame)
     if code == "NOT_FOUND":
-        return AnswerPart(
-            renderer.say("no_prescription_found"),
+        return Answer(
+            [renderer.say("no_prescription_found")],
             suggestions=[renderer.say("chip_prescriptions"), renderer.say("chip_person")],
         )
-    return AnswerPart(renderer.say("data_error"), suggestions=[renderer.say("chip_person")])
+    return Answer([unreadable_fact(renderer)], suggestions=[renderer.say("chip_person")])
 
 
 def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = None) -> Plan:
@@ -152,9 +147,9 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
     identifier = identifier or renderer.turn.identifier
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(renderer, frame)
-    chosen = frame.details.get("prescription")
+    picked = frame.details.get("prescription")
     state: ConversationState = {"waiting": None}
-    if not chosen:
+    if not picked:
         [listed] = yield [
             Step(
                 "prescription_management",
@@ -166,35 +161,39 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
         rows: list[PrescriptionRow] = list(listed.result["prescriptions"])
         state["prescriptions"] = [remembered_prescription(row) for row in rows]
         if not rows:
-            return AnswerPart(renderer.say("prescriptions_none"), state=state)
+            return Answer(chosen(facts_of(renderer, listed), "prescriptions"), state=state)
         fitting = _fitting(rows, frame)
         if frame.medicines and not fitting:
             name = renderer.name(frame.medicines[0])
-            lines = numbered([prescription_line(renderer, row, {}) for row in rows])
-            text = paragraphs(renderer.say("no_such_prescription", name=name), lines)
-            return AnswerPart(text, suggestions=[renderer.say("chip_person")], state=state)
+            missing = Fact("prescription_state", name, renderer.say("no_such_prescription", name=name))
+            return Answer(
+                [missing, _lines(renderer, rows)], suggestions=[renderer.say("chip_person")], state=state
+            )
         if len(fitting) > 1:
-            lines = numbered([prescription_line(renderer, row, {}) for row in fitting])
             state["prescriptions"] = [remembered_prescription(row) for row in fitting]
             state["pending"] = _waits(frame, fitting)
             chips = [
                 renderer.say("chip_refill", name=prescription_name(renderer, row)) for row in fitting[:3]
             ]
-            return AnswerPart(
-                paragraphs(renderer.say("which_prescription"), lines), suggestions=chips, state=state
-            )
-        chosen = remembered_prescription(fitting[0])
-    arguments = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": chosen["id"]}
+            asks = renderer.say("which_prescription")
+            return Answer([asks, _lines(renderer, fitting)], suggestions=chips, state=state)
+        picked = remembered_prescription(fitting[0])
+    arguments = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": picked["id"]}
     [result] = yield [Step("prescription_management", arguments)]
     if not result.ok:
         return _failed(renderer, frame, result.code)
     row: PrescriptionRow = result.result["prescription"]
-    facts: Facts = next(iter(result.evidence.get("prescriptions", ())), {})
-    text = refill_text(renderer, row, facts)
+    facts = {one["presc_id"]: one for one in result.evidence.get("prescriptions", ())}
     state["focus"] = [prescribed(row)]
     chips = [renderer.say("chip_stock", name=prescription_name(renderer, row)), renderer.say("chip_person")]
-    card = prescriptions_card(renderer, [row], {row["presc_id"]: facts})
-    return AnswerPart(text, cards=[card], suggestions=chips, state=state)
+    said = chosen(facts_of(renderer, result), "refill")
+    return Answer(said, cards=[prescriptions_card(renderer, [row], facts)], suggestions=chips, state=state)
+
+
+def _lines(renderer: Renderer, rows: Sequence[PrescriptionRow]) -> Fact:
+    """Return these prescriptions, to choose from."""
+    lines = numbered([prescription_line(renderer, row, {}) for row in rows])
+    return Fact("prescriptions", "", lines, is_lasting=False)
 
 
 def _fitting(rows: Sequence[PrescriptionRow], frame: Frame) -> list[PrescriptionRow]:
@@ -217,9 +216,9 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
         return ask_identifier(renderer, frame)
     medicine = frame.medicines[0] if frame.medicines else None
     if medicine is None or "id" not in medicine:
-        chosen = frame.details.get("prescription")
-        if chosen:
-            medicine = {"id": chosen["med_id"], "en": chosen["en"], "he": chosen["he"]}
+        picked = frame.details.get("prescription")
+        if picked:
+            medicine = {"id": picked["med_id"], "en": picked["en"], "he": picked["he"]}
         else:
             return (yield from refill_status(renderer, frame, identifier))
     arguments = {"query": str(medicine.get("en") or medicine.get("said")), "language": renderer.language}
@@ -235,44 +234,32 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
     if not verified.ok:
         return _failed(renderer, frame, verified.code)
     state: ConversationState = {"waiting": None, "focus": [medicine.copy()]}
-    result = verified.result
-    facts: Facts = verified.evidence.get("prescription") or {}
-    medication: Facts = verified.evidence.get("medication", {})
-    lines = []
-    if not result["rx_required"]:
-        lines.append(renderer.say("verify_otc", name=name))
-    elif medication.get("schedule") == "II":
-        lines.append(renderer.say("refill_controlled", name=name))
-    elif facts.get("status_known") is False:
-        lines.append(renderer.say("refill_staff", name=name))
-    elif result["rx_status"] == "refill_pending":
-        lines.append(renderer.say("refill_pending", name=name))
-    elif result["next_step"] == "allow_refill_request":
-        lines.append(
-            f"{renderer.say('verify_ok', name=name)} {renderer.count('refills_left', int(result['refills_remaining'] or 0))}"
-        )
+    [verdict] = chosen(facts_of(renderer, verified), "refill")
+    said: list[Piece] = [verdict, _stock(renderer, stocked, verified)]
+    if verdict.polarity:
         state["pending"] = {"kind": "offer_person", "reason": "refill"}
-    elif result["next_step"] == "request_rx_details":
-        lines.append(renderer.say("verify_none", name=name))
-    elif result["rx_status"] == "expired" and not result["refills_remaining"]:
-        lines.append(renderer.say("verify_no", name=name))
-    else:
-        lines.append(
-            renderer.say("refill_expired" if result["rx_status"] == "expired" else "verify_no", name=name)
-        )
-    lines.append(product_stock(renderer, medicine, stocked.result, medication, ok=stocked.ok))
-    if state.get("pending"):
-        [asked_back] = yield [Step("refill.ask", {"prescription_id": facts.get("presc_id")})]
-        lines.append(renderer.say("refill_confirm" if asked_back.result else "refill_offer"))
+        on_file = verified.evidence["prescription"]
+        presc_id = on_file["presc_id"] if on_file else None
+        [asked_back] = yield [Step("refill.ask", {"prescription_id": presc_id})]
+        said.append(renderer.say("refill_confirm" if asked_back.result else "refill_offer"))
     chips = [renderer.say("chip_person"), renderer.say("chip_where", name=name)]
-    return AnswerPart(paragraphs(*lines), suggestions=chips, state=state)
+    return Answer(said, suggestions=chips, state=state)
+
+
+def _stock(renderer: Renderer, stocked: StepResult, verified: StepResult) -> Fact:
+    """Return how many packs of the product all stores have together, by S1's inventory check."""
+    facts = verified.evidence["medication"]
+    found = totals_of(stocked.evidence) if stocked.ok else {}
+    if not facts["controlled"] and facts["id"] not in found:
+        return no_level_fact(renderer, facts)
+    return total_fact(renderer, facts, found.get(facts["id"], 0))
 
 
 def renew(renderer: Renderer, frame: Frame) -> Plan:
     """Ask whether a renewal is a refill or a doctor's new prescription."""
     yield from ()
-    return AnswerPart(
-        renderer.say("renew_which"),
+    return Answer(
+        [renderer.say("renew_which")],
         suggestions=[renderer.say("renew_refill"), renderer.say("renew_new")],
         state={"pending": {"kind": "which_refill", "frame": frame.remembered()}},
     )
@@ -281,8 +268,8 @@ def renew(renderer: Renderer, frame: Frame) -> Plan:
 def renew_doctor(renderer: Renderer, frame: Frame) -> Plan:
     """Say that only a doctor gives a new prescription."""
     yield from ()
-    return AnswerPart(
-        renderer.say("renew_doctor"),
+    return Answer(
+        [renderer.say("renew_doctor")],
         suggestions=[renderer.say("chip_prescriptions"), renderer.say("chip_person")],
     )
 
@@ -292,15 +279,14 @@ def resend(renderer: Renderer, frame: Frame) -> Plan:
     yield from ()
     if renderer.turn.identity_elsewhere:
         return _elsewhere(renderer, Frame("prescriptions", 0.9))
-    return AnswerPart(renderer.say("code_waiting"), suggestions=[renderer.say("chip_person")])
+    return Answer([renderer.say("code_waiting")], suggestions=[renderer.say("chip_person")])
 
 
 def logout(renderer: Renderer, frame: Frame) -> Plan:
     """End the identification."""
     yield [Step("identity.forget")]
-    return AnswerPart(
-        renderer.say("logged_out"), state={"waiting": None, "prescriptions": [], "pending": None}
-    )
+    done = Fact("identity", "", renderer.say("logged_out"), is_lasting=False)
+    return Answer([done], state={"waiting": None, "prescriptions": [], "pending": None})
 
 
 PATIENT_PLANS = {"prescriptions": prescriptions, "refill_status": refill_status, "refill": refill}

@@ -3,17 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
+from agent.answers.answer import Answer, spaced
 from agent.answers.branches import stores_of
 from agent.answers.cards import stock_card
-from agent.answers.layout import paragraphs
-from agent.answers.parts import AnswerPart, joined
-from agent.answers.products import about, medicine_of, name_correction
+from agent.answers.facts.fact import chosen
+from agent.answers.facts.lists import unreadable_fact
+from agent.answers.facts.medicines import name_facts, prescription_note
+from agent.answers.facts.results import facts_of
+from agent.answers.facts.stores import as_of_fact, no_level_fact, total_fact
+from agent.answers.products import about, medicine_of
 from agent.answers.renderer import Renderer
-from agent.answers.stock import LOW, MOST_BRANCHES, as_of, none_there, restock_line, stock_at
+from agent.answers.stock import MOST_BRANCHES, stock_at
 from agent.inference.base import Step
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.plans.branch_stock import branches_listed, reservation
-from agent.llm.offline.plans.facts import check_pairs
+from agent.llm.offline.plans.facts import with_pairs
 from agent.llm.offline.plans.listing import by_form, equivalents_of
 from agent.llm.offline.plans.names import asked_by_name, tool_query
 from agent.llm.offline.plans.plan import Plan
@@ -24,101 +28,72 @@ def stock(renderer: Renderer, frame: Frame) -> Plan:
     """Say whether a product is in stock (S0 flow B): at the default store first, then at the branches."""
     if len(frame.medicines) < 2 and (frame.details.get("strengths") or frame.details.get("forms")):
         return (yield from by_form(renderer, frame))
-    parts, known = [], []
+    answers, known = [], []
     alone = len(frame.medicines) == 1
     for medication in frame.medicines[:3]:
         one = Frame(
             frame.intent, frame.confidence, (medication,), details=frame.details, assumed=frame.assumed
         )
         # A turn has eight steps: with three medicines the branches are not read as well.
-        part = yield from _stock_of(renderer, one, medication, spread=len(frame.medicines) <= 2, alone=alone)
-        parts.append(part)
-        known += part.state.get("focus", [])
-    if alone:
-        return parts[0]
-    return joined(parts, known, (yield from check_pairs(renderer, known)))
+        answer = yield from _stock_of(
+            renderer, one, medication, spread=len(frame.medicines) <= 2, alone=alone
+        )
+        answers.append(answer)
+        known += answer.state.get("focus", [])
+    return answers[0] if alone else (yield from with_pairs(renderer, answers, known))
 
 
 def _stock_of(
     renderer: Renderer, frame: Frame, medication: RememberedMedication, *, spread: bool, alone: bool
 ) -> Plan:
     found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
-    if isinstance(found, AnswerPart):
+    if isinstance(found, Answer):
         return found
     facts = found.evidence["medication"]
-    name = renderer.of(facts)
-    mine = medicine_of(facts)
+    name, state = renderer.of(facts), about([medicine_of(facts)])
     [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    correction = name_correction(renderer, medication, facts)
-    note = renderer.say("rx_note", name=name) if facts["rx"] else renderer.say("otc_note")
-    chips = [renderer.say("chip_where", name=name), renderer.say("chip_info", name=name)]
+    person = renderer.say("chip_person")
     if not level.ok and level.code != "NOT_FOUND":
-        return AnswerPart(
-            renderer.say("data_error"), suggestions=[renderer.say("chip_person")], state=about([mine])
-        )
-    if facts.get("controlled"):
-        text = paragraphs(correction, renderer.say("controlled_stock", name=name), note)
-        return AnswerPart(
-            text,
-            suggestions=[renderer.say("chip_branches"), renderer.say("chip_person")],
-            state=about([mine]),
-        )
+        return Answer([unreadable_fact(renderer)], suggestions=[person], state=state)
+    correction, note = name_facts(renderer, medication, facts), prescription_note(renderer, facts)
+    if facts["controlled"]:
+        chips = [renderer.say("chip_branches"), person]
+        return Answer([*correction, total_fact(renderer, facts, 0), note], suggestions=chips, state=state)
+    known = facts_of(renderer, level) if level.ok else [no_level_fact(renderer, facts)]
+    here, closing = chosen(known, "stock"), [*reservation(renderer, frame), as_of_fact(renderer)]
+    chips = [renderer.say("chip_where", name=name), renderer.say("chip_info", name=name)]
     inventory = level.result.get("inventory", {})
     if inventory.get("in_stock"):
-        quantity = int(inventory["qty"])
-        low = quantity <= LOW or level.evidence.get("low")
-        text = renderer.count("in_stock_low" if low else "in_stock", quantity, name=name)
-        return AnswerPart(
-            paragraphs(correction, text, note, reservation(renderer, frame), as_of(renderer)),
-            cards=[stock_card(renderer, facts, [stock_at(level.evidence["store"], quantity, low=bool(low))])],
+        store = stock_at(level.evidence["store"], int(inventory["qty"]), low=bool(level.evidence.get("low")))
+        return Answer(
+            [*correction, *here, note, *closing],
+            cards=[stock_card(renderer, facts, [store])],
             suggestions=chips,
-            state=about([mine]),
+            state=state,
         )
+    restock = chosen(known, "restock")
+    dated = restock if inventory.get("restock_eta") else []
     if frame.details.get("online") or not spread:
-        text = none_there(renderer, name, level)
-        return AnswerPart(
-            paragraphs(correction, text, restock_line(renderer, inventory.get("restock_eta")), note),
-            suggestions=chips,
-            state=about([mine]),
-        )
-    [around] = yield [
-        Step(
-            "check_stock",
-            {"medication_query": tool_query(_exact(facts, medication)), "show_all_stores": False},
-        )
-    ]
+        return Answer([*correction, *here, *dated, note], suggestions=chips, state=state)
+    arguments = {"medication_query": tool_query(_exact(facts, medication)), "show_all_stores": False}
+    [around] = yield [Step("check_stock", arguments)]
     stores = list(around.evidence.get("stores") or ()) if around.ok else []
     if stores:
-        head = none_there(renderer, name, level) if level.ok else ""
-        eta = restock_line(renderer, inventory.get("restock_eta"))
-        return AnswerPart(
-            paragraphs(
-                correction,
-                head,
-                eta,
-                branches_listed(renderer, frame, stores, around),
-                note,
-                reservation(renderer, frame),
-                as_of(renderer),
-            ),
+        head = [*here, *dated] if level.ok else []
+        return Answer(
+            [*correction, *head, *branches_listed(renderer, frame, stores), note, *closing],
             cards=[stock_card(renderer, facts, stores)],
             suggestions=chips,
-            state=about([mine]) | {"last_stores": stores_of(stores[:MOST_BRANCHES])},
+            state=state | {"last_stores": stores_of(stores[:MOST_BRANCHES])},
         )
     if not level.ok:
-        return AnswerPart(
-            paragraphs(correction, renderer.say("no_inventory", name=name), note),
-            suggestions=[renderer.say("chip_person")],
-            state=about([mine]),
-        )
-    eta = inventory.get("restock_eta")
-    dated = restock_line(renderer, eta) if eta else renderer.say("restock_none")
-    same = (yield from equivalents_of(renderer, mine)) if alone else AnswerPart("")
-    return AnswerPart(
-        paragraphs(correction, f"{renderer.say('out_of_stock', name=name)} {dated}", note, same.text),
+        return Answer([*correction, *here, note], suggestions=[person], state=state)
+    same = (yield from equivalents_of(renderer, medicine_of(facts))) if alone else Answer()
+    return Answer(
+        [*correction, *spaced([total_fact(renderer, facts, 0), *restock]), note, *same.pieces],
         cards=same.cards,
-        suggestions=[renderer.say("chip_info", name=name), renderer.say("chip_person")],
-        state=about([mine]) | {"shown": same.state.get("shown", [])},
+        suggestions=[renderer.say("chip_info", name=name), person],
+        state=state | {"shown": same.state.get("shown", [])},
     )
 
 
@@ -130,23 +105,18 @@ def restock(renderer: Renderer, frame: Frame) -> Plan:
     """Say when a product is expected back."""
     medication = frame.medicines[0]
     found = yield from asked_by_name(renderer, frame, medication, "get_medication_by_name")
-    if isinstance(found, AnswerPart):
+    if isinstance(found, Answer):
         return found
     facts = found.evidence["medication"]
-    name, mine = renderer.of(facts), medicine_of(facts)
+    name, state = renderer.of(facts), about([medicine_of(facts)])
     [level] = yield [Step("check_inventory", {"medication_id": facts["id"]})]
-    chips = [renderer.say("chip_where", name=name), renderer.say("chip_equivalents", name=name)]
-    if facts.get("controlled") or not level.ok:
-        key = "controlled_stock" if facts.get("controlled") else "no_inventory"
-        return AnswerPart(
-            renderer.say(key, name=name), suggestions=[renderer.say("chip_person")], state=about([mine])
-        )
-    inventory = level.result["inventory"]
-    if inventory["in_stock"]:
-        quantity = int(inventory["qty"])
-        text = renderer.count("in_stock_low" if quantity <= LOW else "in_stock", quantity, name=name)
-        return AnswerPart(paragraphs(text, as_of(renderer)), suggestions=chips, state=about([mine]))
-    eta = inventory.get("restock_eta")
-    day = restock_line(renderer, eta) if eta else renderer.say("restock_none")
-    head = none_there(renderer, name, level)
-    return AnswerPart(f"{head} {day}", suggestions=chips, state=about([mine]))
+    if not level.ok and level.code != "NOT_FOUND":
+        return Answer([unreadable_fact(renderer)], suggestions=[renderer.say("chip_person")], state=state)
+    known = facts_of(renderer, level) if level.ok else [no_level_fact(renderer, facts)]
+    if facts["controlled"] or not level.ok:
+        return Answer(known, suggestions=[renderer.say("chip_person")], state=state)
+    return Answer(
+        [*spaced(chosen(known, "stock", "restock")), *chosen(known, "as_of")],
+        suggestions=[renderer.say("chip_where", name=name), renderer.say("chip_equivalents", name=name)],
+        state=state,
+    )

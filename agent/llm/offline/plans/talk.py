@@ -1,13 +1,14 @@
 """Answer courtesies, wishes for a person, and questions about branches."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from agent.answers.branches import WEEK, hours_of_week, hours_on_day, hours_today, stores_of
-from agent.answers.handoffs import handed_off, person_offered
-from agent.answers.layout import bullets, numbered, paragraphs
-from agent.answers.parts import AnswerPart
+from agent.answers.answer import Answer, Piece, joined
+from agent.answers.branches import WEEK, StoreDescription, stores_of
+from agent.answers.facts.fact import Fact, chosen
+from agent.answers.facts.results import facts_of
+from agent.answers.facts.stores import branch_fact
+from agent.answers.handoffs import handed_off, person_offered, person_question
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step
@@ -15,8 +16,6 @@ from agent.llm.offline.frames import Frame
 from agent.llm.offline.plans.names import choose
 from agent.llm.offline.plans.plan import Plan
 from agent.state import ConversationState
-
-FAR = 300  # kilometres; "the nearest branch, 9,000 km away" helps nobody
 
 
 def courtesy(renderer: Renderer, frame: Frame) -> Plan:
@@ -33,8 +32,8 @@ def courtesy(renderer: Renderer, frame: Frame) -> Plan:
         state["waiting"] = None
     if frame.intent == "declined_name":
         state["pending"] = None
-    return AnswerPart(
-        renderer.say(frame.intent), suggestions=[renderer.say(chip) for chip in chips], state=state
+    return Answer(
+        [renderer.say(frame.intent)], suggestions=[renderer.say(chip) for chip in chips], state=state
     )
 
 
@@ -42,7 +41,7 @@ def allergy_noted(renderer: Renderer, frame: Frame) -> Plan:
     """Say that the allergies of this message are noted."""
     yield from ()
     names = listed([renderer.name(one) for one in frame.details["allergies"]], renderer.language)
-    return AnswerPart(renderer.say("allergy_noted", names=names))
+    return Answer([renderer.say("allergy_noted", names=names)])
 
 
 def person(renderer: Renderer, frame: Frame) -> Plan:
@@ -63,54 +62,42 @@ def site(renderer: Renderer, frame: Frame) -> Plan:
 
     Its row says what to add: the phone of the branch that was talked about, the offer of a person, or nothing.
     """
-    [found] = yield [Step("site.answer", {"topic": frame.details.get("topic", frame.intent)})]
-    text, offer = renderer.of(found.result, "text"), found.result.get("offer")
-    if not text:
+    place = frame.place or renderer.turn.state.get("place") or {}
+    branch = place["query"] if place.get("store") else None
+    [found] = yield [
+        Step("site.answer", {"topic": frame.details.get("topic", frame.intent), "branch": branch})
+    ]
+    said, offered = facts_of(renderer, found), found.result.get("offer")
+    if not said:
         return (yield from courtesy(renderer, replace(frame, intent="out_of_scope")))
-    if offer == "person":
-        return AnswerPart(
-            paragraphs(text, renderer.say("offer_person")),
-            suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
-            quoted=[text],
-            state={"pending": person_offered()},
-        )
-    lines: list[str] = []
-    place = frame.place or renderer.turn.state.get("place")
-    if offer == "phone" and place and place.get("store"):
-        [shop] = yield [Step("store.info", {"query": place["query"]})]
-        lines = [
-            renderer.say("branch_phone", store=renderer.of(store), phone=store["phone"])
-            for store in shop.result.get("stores", ())
-            if store.get("phone")
-        ]
-    chips = ["chip_branches", "chip_person"] if offer == "phone" else ["chip_person"]
-    suggestions = [renderer.say(chip) for chip in chips]
-    return AnswerPart(paragraphs(text, *lines), suggestions=suggestions, quoted=[text])
+    if offered == "person":
+        asked = person_question(renderer)
+        asked.pieces = [*said, *asked.pieces]
+        return asked
+    chips = ["chip_branches", "chip_person"] if offered == "phone" else ["chip_person"]
+    return Answer(said, suggestions=[renderer.say(chip) for chip in chips])
 
 
 def health(renderer: Renderer, frame: Frame) -> Plan:
     """Decline a general question about health."""
     yield from ()
-    return AnswerPart(
-        renderer.say("health"), suggestions=[renderer.say("chip_person")], state={"pending": person_offered()}
+    return Answer(
+        [renderer.say("health")],
+        suggestions=[renderer.say("chip_person")],
+        state={"pending": person_offered()},
     )
 
 
 def offer(renderer: Renderer, frame: Frame) -> Plan:
     """Offer a pharmacist."""
     yield from ()
-    chips = [renderer.say("chip_yes"), renderer.say("chip_no")]
-    return AnswerPart(renderer.say("offer_person"), suggestions=chips, state={"pending": person_offered()})
+    return person_question(renderer)
 
 
 def upset(renderer: Renderer, frame: Frame) -> Plan:
     """Apologise to a customer who is annoyed, and offer a person."""
     yield from ()
-    return AnswerPart(
-        renderer.say("upset"),
-        suggestions=[renderer.say("chip_yes"), renderer.say("chip_no")],
-        state={"pending": person_offered()},
-    )
+    return person_question(renderer, "upset")
 
 
 def branch(renderer: Renderer, frame: Frame) -> Plan:
@@ -118,62 +105,48 @@ def branch(renderer: Renderer, frame: Frame) -> Plan:
     places = frame.details.get("places", ())
     if frame.place and places and places[0] == frame.place:
         details = {key: value for key, value in frame.details.items() if key != "places"}
-        parts = []
+        answers = []
         for place in places[:3]:
-            parts.append((yield from branch(renderer, replace(frame, place=place, details=details))))
-        stores = [store for part in parts for store in part.state.get("last_stores", ())]
-        return AnswerPart(
-            paragraphs(*dict.fromkeys(part.text for part in parts)),
-            suggestions=parts[0].suggestions,
-            state={"last_stores": stores},
-        )
+            answers.append((yield from branch(renderer, replace(frame, place=place, details=details))))
+        whole = joined(answers)
+        whole.suggestions = answers[0].suggestions
+        whole.state = {"last_stores": [one for each in answers for one in each.state.get("last_stores", ())]}
+        return whole
     arguments = {"query": frame.place["query"]} if frame.place else {}
     if frame.details.get("online") and not frame.place:
         arguments = {"query": "online"}
     [result] = yield [Step("store.info", arguments)]
     stores = list(result.result.get("stores", ()))
     if result.result.get("unserved"):
-        city = renderer.name(
-            frame.place or {"en": result.result["unserved"], "he": result.result["unserved"]}
-        )
-        lines = [renderer.say("city_not_served", city=city)]
-        nearest = result.result.get("nearest")
-        if nearest and nearest["km"] <= FAR:
-            lines.append(renderer.say("nearest_branch", store=renderer.of(nearest), km=nearest["km"]))
-            if any(frame.details.get(key) for key in ("open", "phone", "address")):
-                [near] = yield [Step("store.info", {"query": nearest["label_en"]})]
-                lines += [_branch_line(renderer, frame, store) for store in near.result.get("stores", ())[:1]]
-        return AnswerPart(paragraphs(*lines), suggestions=[renderer.say("chip_branches")])
-    lines = [_branch_line(renderer, frame, store) for store in stores]
-    if len(lines) == 1:
-        text = lines[0]
-    else:
-        measured = any(store.get("km") is not None for store in stores)
-        head = renderer.say("branches_by_distance" if measured else "branches_list")
-        tail = renderer.say("share_location") if frame.details.get("here") and not measured else ""
-        text = paragraphs(f"{head}\n{numbered(lines) if measured else bullets(lines)}", tail)
-    return AnswerPart(
-        text, suggestions=[renderer.say("chip_person")], state={"last_stores": stores_of(stores)}
+        said = chosen(facts_of(renderer, result), "place", "nearest")
+        if len(said) > 1 and any(frame.details.get(key) for key in ("open", "phone", "address")):
+            [near] = yield [Step("store.info", {"query": result.result["nearest"]["label_en"]})]
+            said += [_branch(renderer, frame, store) for store in near.result.get("stores", ())[:1]]
+        return Answer(said, suggestions=[renderer.say("chip_branches")])
+    return Answer(
+        _branches(renderer, frame, stores),
+        suggestions=[renderer.say("chip_person")],
+        state={"last_stores": stores_of(stores)},
     )
 
 
-def _branch_line(renderer: Renderer, frame: Frame, store: Mapping[str, Any]) -> str:
-    if store.get("kind") == "online":
-        return renderer.say("online_hours")
-    day = frame.details.get("day")
+def _branches(renderer: Renderer, frame: Frame, stores: Sequence[StoreDescription]) -> list[Piece]:
+    """Return each branch on a line of its own, nearest first if it is known from where."""
+    facts = [_branch(renderer, frame, store) for store in stores]
+    if len(facts) == 1:
+        return [*facts]
+    is_measured = any(store.get("km") is not None for store in stores)
+    said: list[Piece] = [renderer.say("branches_by_distance" if is_measured else "branches_list")]
+    for place, fact in enumerate(facts, 1):
+        said += [f"\n{place}. " if is_measured else "\n• ", fact]
+    if frame.details.get("here") and not is_measured:
+        said.append(renderer.say("share_location"))
+    return said
+
+
+def _branch(renderer: Renderer, frame: Frame, store: StoreDescription) -> Fact:
+    day = str(frame.details.get("day") or "")
     if frame.details.get("tomorrow"):
         day = WEEK[(renderer.turn.now.weekday() + 1) % 7]
-    if frame.details.get("closed_days") and not day and store.get("week"):
-        hours = hours_of_week(renderer, store)
-    else:
-        hours = hours_on_day(renderer, store, day) if day else hours_today(renderer, store)
-    away = store.get("km")
-    line = renderer.say(
-        "branch_line",
-        store=renderer.of(store) + (f" – {renderer.say('km', km=away)}" if away is not None else ""),
-        hours=hours,
-        phone=store.get("phone") or "–",
-        address=renderer.of(store, "address"),
-    )
-    note = renderer.of(store, "note") if not day else ""
-    return " ".join(part for part in (line.strip(), note) if part)
+    is_week = bool(frame.details.get("closed_days") and store.get("week"))
+    return branch_fact(renderer, store, day=day, is_week=is_week)

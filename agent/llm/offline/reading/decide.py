@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.offline.frames import LOST, REPEATABLE, SECTIONS, SURE, Decision, Frame
+from agent.answers.facts.leaflets import SECTIONS
+from agent.llm.offline.frames import LOST, REPEATABLE, SURE, Decision, Frame
 from agent.llm.offline.reading.clauses import clause_frame
 from agent.llm.offline.reading.message import Clause, Message
 from agent.llm.offline.reading.pending import identity_frame, pending_answer

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent.llm.offline.frames import SECTIONS, SHORT
+from agent.answers.facts.leaflets import SECTIONS
+from agent.llm.offline.frames import SHORT
 from agent.llm.offline.reading.message import Clause
 from agent.llm.offline.reading.references import asks_rx
 from agent.state import RememberedMedication, RememberedPlace

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from agent.llm.offline.frames import REPEATABLE, SECTIONS, SHORT, Frame
+from agent.answers.facts.leaflets import SECTIONS
+from agent.llm.offline.frames import REPEATABLE, SHORT, Frame
 from agent.llm.offline.reading.followups import leaning, medicines_meant
 from agent.llm.offline.reading.intent_rules import details_of, intent_of, joins
 from agent.llm.offline.reading.message import Clause, Medicine, Unknown
@@ -138,9 +139,11 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
         and (place or any(d in details for d in ("day", "tomorrow")))
     ):
         # "And on Saturday?", "and in Jaffa?" after opening hours.
-        return replace(
-            Frame.recalled(told), place=place or told["place"], details={**told["details"], **details}
-        )
+        days = {"day", "tomorrow"}
+        kept = {
+            key: value for key, value in told["details"].items() if not (key in days and days & {*details})
+        }
+        return replace(Frame.recalled(told), place=place or told["place"], details={**kept, **details})
     if (
         intent == "stock"
         and not medicines

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
-from agent.llm.offline.frames import SECTIONS
+from agent.answers.facts.leaflets import SECTIONS
 from agent.llm.offline.reading.message import Clause, Medicine
 from agent.state import RememberedMedication, RememberedPlace
 from stores.places import CityPlace, PlaceMention, StorePlace

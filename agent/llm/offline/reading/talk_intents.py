@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from agent.llm.offline.frames import SECTIONS, Frame
+from agent.answers.facts.leaflets import SECTIONS
+from agent.llm.offline.frames import Frame
 from agent.llm.offline.reading.message import Clause
 from agent.llm.offline.reading.references import has_topic, place_of
 
