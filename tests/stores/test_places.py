@@ -1,27 +1,17 @@
 """What people write about a place, and which store, city or unserved town it is."""
 
-from pathlib import Path
-
 import pytest
-from django.conf import settings
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
-import stores.demo
 from pharmacy_site.lib.text import words
 from pharmacy_site.lib.tokens import tokens
 from stores.models import Locality, Store
 from stores.places import CityPlace, Place, StorePlace, UnservedPlace, place_find, places_in
 
-pytestmark = pytest.mark.django_db
-FIXTURES = Path(settings.BASE_DIR) / "fixtures"
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("demo")]
 BRANCHES = [101, 102, 103, 104]
-
-
-@pytest.fixture(autouse=True)
-def chain(db: None) -> None:
-    stores.demo.load(FIXTURES)
 
 
 def short(place: Place | None) -> object:
