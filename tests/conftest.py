@@ -27,6 +27,8 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # What somebody collected here for a site may be older than the sources.
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
+    # Look for a static file when one is asked for: every test's client would list all of them first.
+    settings.WHITENOISE_AUTOREFRESH = True
     _take_own_redis()
 
 

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -55,34 +55,35 @@ def free_port() -> int:
 
 
 @cache
-def _demo_template() -> str:
-    """A database with the demo data, that others are copied from: made once, by the first worker that needs it."""
+def made_once(name: str, make: Callable[[Path], str]) -> str:
+    """What `make` returns for a folder of this run: called by the first worker that needs it, kept for the others."""
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
     folder = (
         Path(tempfile.gettempdir(), f"pharmacy-{run}") if run else Path(tempfile.mkdtemp(prefix="pharmacy"))
     )
     folder.mkdir(exist_ok=True)
-    made = folder / "template"
-    with (folder / "lock").open("w") as lock:
+    made = folder / name
+    with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed; the other workers wait here
         if not made.exists():
-            url = _empty_database("pharmacy_template", folder)
-            env = {**os.environ, "DATABASE_URL": url, "DEBUG": "1", "EMAIL_URL": "dummy://"}
-            for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-                subprocess.run(
-                    [sys.executable, "manage.py", *command],
-                    cwd=ROOT,
-                    env=env,
-                    check=True,
-                    capture_output=True,
-                )
-            made.write_text(url)
+            made.write_text(make(folder))
     return made.read_text()
+
+
+def _demo_template(folder: Path) -> str:
+    """The URL of a new database with the demo data, that others are copied from."""
+    url = _empty_database("pharmacy_template", folder)
+    env = {**os.environ, "DATABASE_URL": url, "DEBUG": "1", "EMAIL_URL": "dummy://"}
+    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
+        subprocess.run(
+            [sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True
+        )
+    return url
 
 
 def demo_database(name: str, folder: Path) -> str:
     """The URL of a new database with the demo data, of the kind that this run tests on."""
-    template = _demo_template()
+    template = made_once("demo", _demo_template)
     if connection.vendor == "sqlite":
         path = folder / f"{name}.sqlite3"
         with (
