@@ -77,8 +77,8 @@ _AMBIGUOUS: Final = frozenset(
 """Words that answer by themselves only before a mark: "No, …", but not "No pharmacist has to …"."""
 # "Can you keep one for me?" – "Of course!" promises what this chat cannot do.
 _WANTS_DEED: Final = re.compile(
-    r"\b(?:hold|keep|reserve|set aside|put aside|notify|let me know|update me|remind|send|deliver|ship|order|book|call me|tell them|ask them)\b"
-    r"|לשמור|תשמר|שמרו|שתשמר|שמור לי|תעדכנ|לעדכן|עדכנו|להודיע|תודיע|תזכיר|שלח|לשלוח|משלוח|להזמין|תזמינ|תתקשר|תגיד|תבקש",
+    r"\b(?:hold|keep|reserve|set aside|put aside|notify|let me know|update me|remind|send|deliver|ship|order|book|call|ring|phone me|back to me|contact|bring|fetch|prepare|transfer|cancel|tell them|ask them)\b"
+    r"|לשמור|תשמר|שמרו|שתשמר|שמור לי|תעדכנ|לעדכן|עדכנו|להודיע|תודיע|תזכיר|שלח|לשלוח|משלוח|להזמין|תזמינ|תתקשר|להתקשר|יתקשר|תחזרו|לחזור אל|להכין|תכינ|להעביר|תעביר|לבטל|תבטל|להביא|תביא|תגיד|תבקש",
     re.IGNORECASE,
 )
 _CONSENT: Final = re.compile(
