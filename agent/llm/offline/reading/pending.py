@@ -33,6 +33,8 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
     if kind == "offer_person":
         return _offer_answer(message, pending)
     waiting = Frame.recalled(pending["frame"])
+    if clause.has("takes") and clause.medicines:
+        return None  # "I'm on warfarin, by the way" chooses nothing
     if kind == "which_refill":
         return _refill_answer(clause, waiting)
     options = list(pending.get("options", ()))
