@@ -127,11 +127,8 @@ def _around(
 ) -> Generator[Sequence[Step], Sequence[StepResult], tuple[list[Piece], list[StockFacts]]]:
     """Return where a product is that the store asked about, if one was, has not; with these stores."""
     evidence, facts = result.evidence, result.evidence["medication"]
-    requested, listed, is_city = (
-        evidence.get("requested"),
-        evidence.get("stores", []),
-        evidence["place"] == "city",
-    )
+    requested, is_city = evidence.get("requested"), evidence["place"] == "city"
+    listed = evidence.get("stores", [])
     found: list[Piece] = []
     if is_city and not any(row["quantity"] for row in listed):
         found += chosen(facts_of(renderer, result), "stock", about=renderer.of(evidence, "city"))
