@@ -336,3 +336,32 @@ def test_no_run_asks_a_model_while_it_is_open() -> None:
     for text in ("do you have acamol?", "hello", "should I wait?"):
         assert talk.say(text).startswith(LINE)
     assert Run.objects.filter(state=Run.State.DONE).count() == 4
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "i feel so sleepy . can u tell my mom sorry",
+        "she answered!! she only took 'a few'",
+        "זה לא מפסיק לדמם אבל לא הרבה",
+    ],
+)
+def test_a_sign_of_danger_after_a_farewell_needs_an_ambulance(told: str) -> None:
+    """By itself the sign is no alarm; 101 stands without a condition once it is told in a crisis."""
+    talk = opened("I want to die")
+    assert talk.payload["phones"][0] == "1201"
+    answer = talk.say(told)
+    assert answer.split("101")[0].count("\n") == 0 and "1201" in answer
+    assert {"SELF_HARM"} < {*Conversation.objects.get(pk=talk.conversation.pk).emergency.split(",")}
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "I took many pills an hour ago. I just wanted somebody to know",
+        "לקחתי הרבה כדורים לפני שעה. רק רציתי שמישהו ידע",
+    ],
+)
+def test_pills_that_were_taken_are_a_poisoning(told: str) -> None:
+    assert "101" in Talk().say(told)
+    assert "POISONING" in Conversation.objects.get().emergency

@@ -12,6 +12,7 @@ from agent.safety.emergency.detection import (
     detect,
     detect_all,
     kinds_of,
+    signs,
     sounds_urgent,
 )
 from agent.safety.emergency.rules import Emergency
@@ -25,5 +26,6 @@ __all__ = [
     "detect",
     "detect_all",
     "kinds_of",
+    "signs",
     "sounds_urgent",
 ]

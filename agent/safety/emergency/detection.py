@@ -98,11 +98,18 @@ def alarms(text: str) -> list[Alarm]:
     """Return the alarms that a message raises, in the order in which help is needed."""
     score = _score(text)
     found = [Alarm(rule.kind, rule.name, rule.language) for rule in _rules_counting(text, score)]
-    if not any(alarm.kind in CALL_NOW for alarm in found):
-        urgent = urgent_part(text, score, _classifiers()[0])
-        kinds = _kinds(urgent) if urgent else []
-        found += [Alarm(kind, CLASSIFIER) for kind in kinds if not found or kind in CALL_NOW]
+    urgent = urgent_part(text, score, _classifiers()[0])
+    kinds = _kinds(urgent) if urgent else []
+    known = {alarm.kind for alarm in found}
+    if known & CALL_NOW:  # pills were taken, which is a crisis as well
+        kinds = [kind for kind in kinds[:1] if kind == Emergency.SELF_HARM and kind not in known]
+    found += [Alarm(kind, CLASSIFIER) for kind in kinds if not found or kind in CALL_NOW]
     return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
+
+
+def signs(text: str) -> list[Alarm]:
+    """Return what the rules find in a message, however harmless the classifier takes it to be."""
+    return [Alarm(rule.kind, rule.name, rule.language) for rule in matched(text)]
 
 
 def _kinds(text: str) -> list[Emergency]:
