@@ -33,8 +33,6 @@ class Played:
     """Cards and suggestions beside the text."""
     is_asked: bool
     """Whether the message reached the model."""
-    unoffered: list[str]
-    """Functions that the script calls and the model was not offered: none that reads while advice is refused."""
     fallback: str = ""
     dropped: list[tuple[str, list[str]]] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
@@ -42,7 +40,9 @@ class Played:
     menu: list[str] = field(default_factory=list)
 
 
-def _played(model: ScriptedModel, talk: Talk, name: str, turn: dict[str, Any], composed: list[Composition]) -> Played:
+def _played(
+    model: ScriptedModel, talk: Talk, name: str, turn: dict[str, Any], composed: list[Composition]
+) -> Played:
     customer = turn["customer"].replace("{code}", _code())
     model.reset()
     composed.clear()
@@ -51,18 +51,18 @@ def _played(model: ScriptedModel, talk: Talk, name: str, turn: dict[str, Any], c
     talk.say(customer)
     model.forget()
     payload = talk.payload
-    offered = model.requests[0].tools_offered if model.requests else []
     played = Played(
         id=name,
         customer=turn["customer"],
         text=payload["text"],
         extras={key: payload[key] for key in ("cards", "suggestions") if payload.get(key)},
         is_asked=bool(model.requests),
-        unoffered=[called for called, _ in turn["calls"] if offered and called not in offered],
         fallback=talk.run.fallback,
     )
     if model.requests:
-        played.menu = [f"{one['kind']}|{one['about']}: {one['text']}" for one in facts_offered(model.last.body)]
+        played.menu = [
+            f"{one['kind']}|{one['about']}: {one['text']}" for one in facts_offered(model.last.body)
+        ]
     if composed:
         played.dropped = [(one.text, list(one.faults)) for one in composed[0].dropped]
         played.unnamed = [one.id for one in composed[-1].chosen if one.text not in played.text]
@@ -71,7 +71,9 @@ def _played(model: ScriptedModel, talk: Talk, name: str, turn: dict[str, Any], c
 
 def _code() -> str:
     """Return the code of the newest e-mail."""
-    return "".join(char for char in mail.outbox[-1].body if char.isdigit())[:6] if mail.outbox else "000000"
+    return (
+        "".join(char for char in str(mail.outbox[-1].body) if char.isdigit())[:6] if mail.outbox else "000000"
+    )
 
 
 def test_judged_conversations_keep_the_facts_that_the_model_names(
@@ -88,6 +90,7 @@ def test_judged_conversations_keep_the_facts_that_the_model_names(
         rows = [json.dumps(one.__dict__, ensure_ascii=False) for one in played]
         Path(path).write_text("\n".join(rows), encoding="utf-8")
     assert len(played) == 222
-    assert sum(one.is_asked for one in played) >= 150
+    assert sum(one.is_asked for one in played) >= 180
     assert [one.id for one in played if one.unnamed] == []
-    assert len([one.id for one in played if one.fallback]) <= 5, [one.id for one in played if one.fallback]
+    left = [one.id for one in played if one.fallback]
+    assert len(left) <= 3, left
