@@ -26,6 +26,7 @@ from scripted_replies import (
     Reply,
     by,
     calls,
+    calls_for_customer,
     chooses,
     cuts,
     fails,
@@ -38,7 +39,7 @@ from scripted_replies import (
 
 __all__ = [
     "ANSWER", "KEY", "KINDS", "MODEL", "Reply", "Request", "ScriptedModel",
-    "by", "calls", "chooses", "cuts", "fails", "forever", "malformed", "says", "stalls", "trickles",
+    "by", "calls", "calls_for_customer", "chooses", "cuts", "fails", "forever", "malformed", "says", "stalls", "trickles",
 ]  # fmt: skip
 
 KEY: Final = "sk-scripted"

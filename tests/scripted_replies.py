@@ -119,6 +119,19 @@ def calls(*tools: Call, says: str = "", chunks: int = 3, usage: tuple[int, int] 
     return Reply(text=says, calls=tools, chunks=chunks, finish="tool_calls", usage=usage)
 
 
+def calls_for_customer(*tools: Call) -> Computed:
+    """Tool calls, with the request's placeholder where the identifier of the verified customer belongs."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        known = json.loads(request["messages"][1]["content"])
+        own = {"user_identifier": known.get("user_identifier")}
+        return calls(
+            *((name, {**told, **own} if "user_identifier" in told else told) for name, told in tools)  # type: ignore[dict-item]
+        )
+
+    return Computed(answer)
+
+
 def stalls(
     seconds: float, after_chunks: int = 0, *, of: Reply | None = None, headers_first: bool = True
 ) -> Reply:

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from scripted_model import KEY, MODEL, ScriptedModel
 
+from agent.answers import composition
+from agent.answers.composition import Composition
 from agent.conversation import spending
 from agent.llm import chosen
 
@@ -26,3 +28,17 @@ def tireless(model: ScriptedModel, settings: Any) -> ScriptedModel:
     settings.CHAT_MESSAGES_PER_MINUTE = settings.CHAT_MESSAGES_PER_DAY = 1_000_000
     settings.OPENAI_TOKENS_PER_CONVERSATION = settings.OPENAI_TOKENS_PER_DAY = 10**12
     return model
+
+
+@pytest.fixture
+def composed(monkeypatch: pytest.MonkeyPatch) -> list[Composition]:
+    """Every answer that is composed, in order."""
+    found: list[Composition] = []
+    end = Composition.end
+
+    async def noticed(self: Composition) -> None:
+        await end(self)
+        found.append(self)
+
+    monkeypatch.setattr(composition.Composition, "end", noticed)
+    return found

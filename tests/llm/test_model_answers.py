@@ -13,11 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scripted_model import ScriptedModel, by, calls, chooses, forever
-from scripted_replies import Computed, Reply
+from scripted_model import ScriptedModel, calls_for_customer, chooses, forever
 from talking import Talk
 
-from agent.answers import composition
 from agent.answers.composition import Composition
 
 OWN = "10000101"
@@ -46,21 +44,8 @@ def _cases(name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def _called(case: dict[str, Any]) -> Computed:
-    """The calls of a case, with the customer's placeholder where a patient's identifier belongs."""
-
-    def answer(request: dict[str, Any]) -> Reply:
-        known = json.loads(request["messages"][1]["content"])
-        own = {"user_identifier": known.get("user_identifier")}
-        return calls(
-            *((name, {**told, **own} if "user_identifier" in told else told) for name, told in case["calls"])
-        )
-
-    return by(answer)
-
-
 def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition]) -> Played:
-    replies = [_called(case)] if case["calls"] else []
+    replies = [calls_for_customer(*case["calls"])] if case["calls"] else []
     replies += [chooses(said) for said in (case["answer"], case.get("second")) if said]
     model.reset()
     composed.clear()
@@ -76,20 +61,6 @@ def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition
         played.dropped = [one.text for one in composed[0].dropped]
         played.unnamed = [one.id for one in composed[-1].chosen if one.text not in played.text]
     return played
-
-
-@pytest.fixture
-def composed(monkeypatch: pytest.MonkeyPatch) -> list[Composition]:
-    """Every answer that is composed, in order."""
-    found: list[Composition] = []
-    end = Composition.end
-
-    async def noticed(self: Composition) -> None:
-        await end(self)
-        found.append(self)
-
-    monkeypatch.setattr(composition.Composition, "end", noticed)
-    return found
 
 
 def _played(model: ScriptedModel, name: str, composed: list[Composition]) -> list[Played]:
