@@ -23,6 +23,7 @@ from agent.inference.base import (
 from agent.inference.openai import Call, ChatCompletions
 from agent.llm import prompt
 from agent.llm.functions import (
+    NOTE,
     Procedure,
     functions_offered,
     notes_of,
@@ -92,7 +93,7 @@ class LanguageSession:
         if completion.calls:
             if procedure := procedure_of(completion.calls):
                 return replace(procedure, notes=notes_of(completion.calls))
-            if self._turn.refused:
+            if self._turn.refused and any(call.name != NOTE for call in completion.calls):
                 raise ModelUnavailable("unknown_tool")  # advice is refused without looking anything up
             if not left:
                 raise ModelUnavailable("too_many_calls")

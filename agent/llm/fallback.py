@@ -159,7 +159,10 @@ class FallbackSession(Session):
     def _clash_step(self) -> Step | None:
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
         taken = taken_ids(self._understood, self._turn_with_notes())
-        step = clash_step(obligations.looked_up(self._results), taken, self.language)
+        asked = obligations.came_up(self._understood, self._results)
+        if self.turn.refused:  # nothing is looked up; the advice was asked about these
+            asked += [pk for answer in self._understood.answers for pk in products_in(answer.state)]
+        step = clash_step(asked, taken, self.language)
         if step is None or set(step.arguments["med_ids"]) <= self._checked:
             return None
         self._checked |= set(step.arguments["med_ids"])

@@ -95,7 +95,7 @@ _NOTE: Final = _function(
 def functions_offered(turn: Turn) -> Sequence[Mapping[str, Any]]:
     """Return the definitions of the functions that this turn's model may call; none that reads while advice is refused."""
     if turn.refused:
-        return (_EMERGENCY, _PERSON)
+        return (_EMERGENCY, _PERSON, _NOTE)
     return _functions_offered(is_identified=bool(turn.identifier))
 
 

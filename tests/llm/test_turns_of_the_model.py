@@ -37,7 +37,8 @@ def test_a_request_for_advice_is_refused_beside_the_models_kind_words(
     kind = {"en": "I'm sorry to hear that.", "he": "צר לי לשמוע."}[language]
     talk = once(model, message, forever(says(kind)), language=language)
     assert talk.payload["text"] == f"{kind}\n\n{_refusal(model)}"
-    assert set(model.last.tools_offered) == {"raise_emergency", "offer_person"} and not talk.tools
+    assert set(model.last.tools_offered) == {"raise_emergency", "offer_person", "note_medicine"}
+    assert not talk.tools
     assert _known(model)["asks_for_advice"] is True and not talk.run.fallback
 
 
@@ -50,6 +51,37 @@ def test_a_yes_to_the_refusals_offer_brings_a_person(model: ScriptedModel) -> No
     talk = once(model, ADVICE, forever(says("I'm sorry to hear that.")))
     talk.say("yes please")
     assert Handoff.objects.filter(conversation_id=talk.conversation.pk).exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "told", "asked"),
+    [
+        ("en", "my mother takes Coumadin", "is it ok for me to take advil?"),
+        ("he", "אמא שלי לוקחת קומדין", "מותר לי לקחת אדוויל?"),
+    ],
+)
+def test_a_refusal_has_the_warning_of_what_was_asked_about(
+    tireless: ScriptedModel, language: str, told: str, asked: str
+) -> None:
+    """The medicine that advice is asked about is checked against those taken, though nothing may be looked up."""
+    kind = {"en": "Thank you for telling me.", "he": "תודה שסיפרת."}[language]
+    tireless.script(forever(says(kind)))
+    talk = Talk(language)
+    talk.say(told)
+    talk.say(asked)
+    assert (
+        any(card["kind"] == "interactions" for card in talk.payload["cards"])
+        or "interaction_check" in talk.tools
+    )
+    assert {"en": "cannot be taken together", "he": "אסור ליטול יחד"}[language] in talk.payload["text"]
+
+
+def test_a_medicine_is_noted_while_advice_is_refused(tireless: ScriptedModel) -> None:
+    noted = calls(("note_medicine", {"name": "Coumadin", "is_allergy": False}))
+    tireless.script(noted, forever(says("I'm sorry to hear that.")))
+    talk = Talk()
+    talk.say("Coumadin is my daily company, should I take ibuprofen for my headache?")
+    assert "cannot be taken together" in talk.payload["text"]
 
 
 def test_a_tool_that_is_called_while_advice_is_refused_is_not_run(model: ScriptedModel) -> None:
