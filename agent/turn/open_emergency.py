@@ -63,7 +63,7 @@ def alarms_in(turn: Turn) -> list[Alarm]:
         if (
             pills_taken
         ):  # "I feel so sleepy", "she only took a few": by themselves no alarm, but after a farewell they are
-            alarms += [alarm for alarm in emergency.signs(turn.text) if alarm.kind in pills_taken]
+            alarms += [alarm for alarm in emergency.deeds(turn.text) if alarm.kind in pills_taken]
         alarms = [alarm for alarm in alarms if alarm.rule != CLASSIFIER or alarm.kind in pills_taken]
         is_retold = not (pills_taken | (crisis - kinds)) & {alarm.kind for alarm in alarms}
         # "The ambulance came, he could not breathe, but he is fine": the question whether it is over has the number too.

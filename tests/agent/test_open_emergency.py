@@ -344,6 +344,7 @@ def test_no_run_asks_a_model_while_it_is_open() -> None:
         "i feel so sleepy . can u tell my mom sorry",
         "she answered!! she only took 'a few'",
         "זה לא מפסיק לדמם אבל לא הרבה",
+        "Her sister broke the door. She's breathing but won't wake up properly",
     ],
 )
 def test_a_sign_of_danger_after_a_farewell_needs_an_ambulance(told: str) -> None:
@@ -365,3 +366,11 @@ def test_a_sign_of_danger_after_a_farewell_needs_an_ambulance(told: str) -> None
 def test_pills_that_were_taken_are_a_poisoning(told: str) -> None:
     assert "101" in Talk().say(told)
     assert "POISONING" in Conversation.objects.get().emergency
+
+
+def test_a_deed_told_with_the_farewell_needs_an_ambulance_and_a_denied_one_does_not() -> None:
+    opened("אני לא רוצה לחיות יותר. לקחתי את כל הקופסה")
+    assert Conversation.objects.get().emergency.startswith(("POISONING", "MEDICAL"))
+    talk = opened("I want to die")
+    talk.say("I have not taken anything")
+    assert Conversation.objects.get(pk=talk.conversation.pk).emergency == "SELF_HARM"

@@ -92,7 +92,7 @@ class TestLanguageModel:
         tireless.script(NUROFEN, chooses("Here is the price: {price|Nurofen} Anything else?"))
         text = _bare(talk.say("how much is Nurofen?"))
         assert "Nurofen and Warfarin cannot be taken together" in text and "₪32.90" in text
-        assert talk.tools == ["get_medication_by_name", "interaction_check"]
+        assert talk.tools == ["interaction_check", "get_medication_by_name"]
         tireless.script(NUROFEN, chooses("{leaflet.driving|Nurofen}"))
         assert AVOID not in talk.say("and driving with Nurofen?")
 

@@ -9,10 +9,10 @@ from agent.safety.emergency.detection import (
     CLASSIFIER,
     Alarm,
     alarms,
+    deeds,
     detect,
     detect_all,
     kinds_of,
-    signs,
     sounds_urgent,
 )
 from agent.safety.emergency.rules import Emergency
@@ -23,9 +23,9 @@ __all__ = [
     "Alarm",
     "Emergency",
     "alarms",
+    "deeds",
     "detect",
     "detect_all",
     "kinds_of",
-    "signs",
     "sounds_urgent",
 ]

@@ -37,6 +37,17 @@ _CALLS: Final = -0.5
 _CALLS_NEAR: Final = 0.8
 """From the score `_CALLS` for a kind that needs a call on, and so little below the best kind, it needs a call as well."""
 _LETTERS: Final = re.compile(r"[a-z\u05d0-\u05ea]", re.IGNORECASE)
+# In a crisis the least word of a deed needs an ambulance; elsewhere such words mean nothing.
+_TAKEN: Final = re.compile(
+    r"(?<!not )(?<!n't )(?<!n’t )(?<!never )(?<!if i )\b(?:took|taken|swallowed|drank|downed|overdosed)\b"
+    r"|(?<![א-ת])(?<!לא )(?<!אם )(?:לקחתי|לקחה|לקח|בלעתי|בלעה|בלע|שתיתי|שתתה)(?![א-ת])",
+    re.IGNORECASE,
+)
+_HURT: Final = re.compile(
+    r"\b(?:bleeding|unconscious|passed out|won['’]?t wake|not waking|i cut my|she cut her|he cut his|too deep|deeper than)\b"
+    r"|(?<![א-ת])(?<!לא )(?:חתכתי|חתכה|חותכת|חותך|מדמם|מדממת)(?![א-ת])|לא (?:מתעורר|מגיב)|(?:איבדה|איבד) (?:את ה)?הכרה|לא מפסיק לדמם",
+    re.IGNORECASE,
+)
 CLASSIFIER: Final = "classifier"
 """The `Alarm.rule` of an alarm that the classifier raised without a rule."""
 CALL_NOW: Final = frozenset({Emergency.POISONING, Emergency.SELF_HARM, Emergency.MEDICAL})
@@ -104,12 +115,19 @@ def alarms(text: str) -> list[Alarm]:
     if known & CALL_NOW:  # pills were taken, which is a crisis as well
         kinds = [kind for kind in kinds[:1] if kind == Emergency.SELF_HARM and kind not in known]
     found += [Alarm(kind, CLASSIFIER) for kind in kinds if not found or kind in CALL_NOW]
+    if {alarm.kind for alarm in found} & CALL_NOW == {Emergency.SELF_HARM}:
+        found += deeds(text)
     return sorted(found, key=lambda alarm: _ORDER.index(alarm.kind))
 
 
-def signs(text: str) -> list[Alarm]:
-    """Return what the rules find in a message, however harmless the classifier takes it to be."""
-    return [Alarm(rule.kind, rule.name, rule.language) for rule in matched(text)]
+def deeds(text: str) -> list[Alarm]:
+    """Return what a message of a crisis says was done or is the matter, however harmless it sounds by itself."""
+    found = [Alarm(rule.kind, rule.name, rule.language) for rule in matched(text)]
+    told = {Emergency.POISONING: _TAKEN, Emergency.MEDICAL: _HURT}
+    return [
+        *found,
+        *(Alarm(kind, "A deed in a crisis") for kind, words in told.items() if words.search(text)),
+    ]
 
 
 def _kinds(text: str) -> list[Emergency]:
