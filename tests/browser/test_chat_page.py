@@ -12,7 +12,7 @@ DISCLOSURE = {
     "en": "Digital assistant (AI) – not medical advice",
     "he": "עוזר דיגיטלי (בינה מלאכותית) – לא ייעוץ רפואי",
 }
-AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
 SMALL_TARGETS = """
 [...document.querySelectorAll("button, .chat a, nav a, textarea")].filter((element) => {
   const box = element.getBoundingClientRect();
