@@ -139,17 +139,14 @@ def names_in(value: Any) -> list[str]:
 
 def _names_other_medicines(text: str, around: Surroundings) -> bool:
     """Return whether a sentence names a medicine that neither the message nor the conversation has."""
-    known = _medicines_in("\n".join((around.message, *around.names)))
     said = around.message.casefold()
-    return any(
-        mention.text.casefold() not in said and known.isdisjoint(one.pk for one in mention.medications)
-        for mention in catalog.mentions_in(text, ignore=common_words())
-    )
-
-
-def _medicines_in(text: str) -> set[int]:
-    found = catalog.mentions_in(text, ignore=common_words())
-    return {medication.pk for mention in found for medication in mention.medications}
+    mentions = catalog.mentions_in(text, ignore=common_words())
+    new = [mention for mention in mentions if mention.text.casefold() not in said]
+    if not new:
+        return False
+    found = catalog.mentions_in("\n".join((around.message, *around.names)), ignore=common_words())
+    known = {medication.pk for mention in found for medication in mention.medications}
+    return any(known.isdisjoint(one.pk for one in mention.medications) for mention in new)
 
 
 def _shown(reply: Reply, known: Collection[str]) -> str:
