@@ -18,26 +18,20 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "בחוסר הכרה, בפרכוסים או בקשיי נשימה: {medical}.",
     ),
     "emergency_SELF_HARM": (
-        "You don't have to be alone with this. ERAN, {crisis}, answers at any hour. If anything was taken or done, or may be done now, call {medical}.",
-        "לא חייבים להישאר עם זה לבד. ער״ן, {crisis}, זמינים בכל שעה. אם משהו כבר נלקח או נעשה, או עלול לקרות עכשיו: מד״א, {medical}.",
+        "You don't have to be alone with this. Please call now: ERAN, {crisis}, where somebody listens at any hour, or an ambulance, {medical}.",
+        "לא חייבים להישאר עם זה לבד. נא להתקשר עכשיו: לער״ן, {crisis}, שם מקשיבים בכל שעה, או למד״א, {medical}.",
     ),
     "emergency_EXTRA_DOSE": (
-        "Please speak to a pharmacist or doctor right away about the extra dose. "
-        "If anything feels wrong (drowsy, confused, shaking, a racing heart, hard to breathe), call {medical} now.",
-        "נא לפנות מיד לרוקח או לרופא בנוגע למנה הנוספת. אם משהו לא כשורה (ישנוניות, בלבול, רעד, דופק מהיר, קושי לנשום), "
-        "התקשרו עכשיו ל-{medical}.",
+        "Please speak to a pharmacist or doctor right away about the extra dose; {medical} answers at any hour. With any sign (drowsy, confused, shaking, a racing heart, hard to breathe) call {medical} first, now.",
+        "נא לפנות מיד לרוקח או לרופא בנוגע למנה הנוספת; גם ב-{medical} עונים בכל שעה. עם סימן כלשהו (ישנוניות, בלבול, רעד, דופק מהיר, קושי לנשום) קודם כול {medical}, עכשיו.",
     ),
     "emergency_EXTRA_DOSE_CENTRE": (
-        "Please speak to the poison centre, {poison}, a pharmacist or a doctor right away about the extra dose. "
-        "If anything feels wrong (drowsy, confused, shaking, a racing heart, hard to breathe), call {medical} now.",
-        "נא לפנות מיד למרכז להרעלות, {poison}, לרוקח או לרופא בנוגע למנה הנוספת. "
-        "אם משהו לא כשורה (ישנוניות, בלבול, רעד, דופק מהיר, קושי לנשום), התקשרו עכשיו ל-{medical}.",
+        "Please speak to the poison centre, {poison}, a pharmacist or a doctor right away about the extra dose; {medical} answers at any hour. With any sign (drowsy, confused, shaking, a racing heart, hard to breathe) call {medical} first, now.",
+        "נא לפנות מיד למרכז להרעלות, {poison}, לרוקח או לרופא בנוגע למנה הנוספת; גם ב-{medical} עונים בכל שעה. עם סימן כלשהו (ישנוניות, בלבול, רעד, דופק מהיר, קושי לנשום) קודם כול {medical}, עכשיו.",
     ),
     "emergency_ADVERSE": (
-        "Please speak to a pharmacist or doctor now about this. Call {medical} if breathing is hard, the face or throat "
-        "swells, the skin or mouth blisters, or somebody is confused or faints.",
-        "נא לדבר עכשיו עם רוקח או רופא על כך. התקשרו ל-{medical} אם קשה לנשום, אם הפנים או הגרון מתנפחים, אם יש שלפוחיות בעור "
-        "או בפה, או אם מישהו מבולבל או מתעלף.",
+        "Please speak to a pharmacist or doctor now about this; {medical} answers at any hour. If breathing is hard, the face or throat swells, the skin or mouth blisters, or somebody bleeds, is confused or faints, call {medical} first.",
+        "נא לדבר עכשיו עם רוקח או רופא על כך; גם ב-{medical} עונים בכל שעה. אם קשה לנשום, אם הפנים או הגרון מתנפחים, אם יש שלפוחיות בעור או בפה, או אם מישהו מדמם, מבולבל או מתעלף, קודם כול {medical}.",
     ),
     "emergency_person": ("Shall I pass you on to a pharmacist?", "להעביר אתכם לרוקח או לרוקחת?"),
     # The first line of each answer while an emergency is open.
@@ -51,22 +45,20 @@ EMERGENCY_SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "מצב חירום: המרכז להרעלות, {poison}; בסכנת חיים {medical}.",
     ),
     "emergency_line_SELF_HARM": (
-        "You are not alone: ERAN, {crisis}, at any hour. If anything was taken or done, or may be done now: {medical}.",
-        "אתם לא לבד: ער״ן, {crisis}, בכל שעה. אם משהו כבר נלקח או נעשה, או עלול לקרות עכשיו: {medical}.",
+        "You are not alone. Please call: ERAN, {crisis}, at any hour, or an ambulance, {medical}.",
+        "אתם לא לבד. נא להתקשר: לער״ן, {crisis}, בכל שעה, או למד״א, {medical}.",
     ),
     "emergency_line_EXTRA_DOSE": (
-        "About the extra dose please speak to a pharmacist or doctor now. If anything feels wrong, call {medical}.",
-        "בנוגע למנה הנוספת נא לדבר עכשיו עם רוקח או רופא. אם משהו לא כשורה, התקשרו ל-{medical}.",
+        "About the extra dose please speak to a pharmacist, a doctor or {medical} now; with any sign, {medical} first.",
+        "בנוגע למנה הנוספת נא לדבר עכשיו עם רוקח, רופא או מד״א, {medical}; עם סימן כלשהו, קודם כול {medical}.",
     ),
     "emergency_line_EXTRA_DOSE_CENTRE": (
-        "About the extra dose please speak to the poison centre, {poison}, a pharmacist or a doctor now. If anything feels wrong, call {medical}.",
-        "בנוגע למנה הנוספת נא לדבר עכשיו עם המרכז להרעלות, {poison}, עם רוקח או עם רופא. אם משהו לא כשורה, התקשרו ל-{medical}.",
+        "About the extra dose please speak to the poison centre, {poison}, a pharmacist, a doctor or {medical} now; with any sign, {medical} first.",
+        "בנוגע למנה הנוספת נא לדבר עכשיו עם המרכז להרעלות, {poison}, רוקח, רופא או מד״א, {medical}; עם סימן כלשהו, קודם כול {medical}.",
     ),
     "emergency_line_ADVERSE": (
-        "About the reaction please speak to a pharmacist or doctor now. Call {medical} if breathing is hard, the face swells, "
-        "the skin or mouth blisters, or somebody is confused or faints.",
-        "בנוגע לתגובה נא לדבר עכשיו עם רוקח או רופא. התקשרו ל-{medical} אם קשה לנשום, אם הפנים מתנפחים, אם יש שלפוחיות בעור או בפה, "
-        "או אם מישהו מבולבל או מתעלף.",
+        "About the reaction please speak to a pharmacist, a doctor or {medical} now; {medical} first if breathing is hard, the face swells, the skin or mouth blisters, or somebody bleeds, is confused or faints.",
+        "בנוגע לתגובה נא לדבר עכשיו עם רוקח, רופא או מד״א, {medical}; קודם כול {medical} אם קשה לנשום, אם הפנים מתנפחים, אם יש שלפוחיות בעור או בפה, או אם מישהו מדמם, מבולבל או מתעלף.",
     ),
     "emergency_held": (
         "Until this is over I give no information on medicines here. Phones and opening hours of branches I can give, and "

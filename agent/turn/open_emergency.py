@@ -1,6 +1,6 @@
 """Answer while an emergency is open: nothing about medicines, the number first, until it is over.
 
-No language model takes part. The emergency ends when the customer says so, or after three calm messages.
+No language model takes part. The emergency ends when the customer says so, or after three calm messages in a row.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from agent.threads import run_db
 from pharmacy_site.lib.text import Language
 
 CALM_MESSAGES: Final = 3
-"""So many ordinary messages end an emergency."""
+"""So many ordinary messages in a row end an emergency."""
 _STILL_ANSWERED: Final = frozenset(
     {"hours", "branch", "person", "language", "who", "help", "logout", "resend"}
 )
@@ -101,7 +101,7 @@ async def session_for(turn: Turn) -> Session:
     asks_advice = policy.check_input(turn.text) != policy.InputVerdict.ANSWER
     is_calm = (
         bool(understood.frames)
-        and not worrying
+        and emergency.is_surely_harmless(turn.text)
         and not turn.resumed
         and not asks_advice
         and not any(frame.intent in _NOT_CALM for frame in understood.frames)
@@ -161,7 +161,7 @@ def _after(reply: Reply, turn: Turn, *, calm: bool) -> Reply:
     before = turn.state.get("emergency")
     if not before:
         return reply
-    after: OpenEmergency | None = {**before, "calm": before["calm"] + 1} if calm else before
+    after: OpenEmergency | None = {**before, "calm": before["calm"] + 1 if calm else 0}
     if after and after["calm"] >= CALM_MESSAGES:
         after = None
     return replace(reply, state={**reply.state, "emergency": after})

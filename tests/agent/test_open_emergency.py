@@ -176,6 +176,26 @@ def test_it_ends_after_three_calm_messages() -> None:
     assert row(talk).emergency == "MEDICAL" and not row(talk).emergency_open
 
 
+@pytest.mark.parametrize("sign", ["no urine since morning", "אין לה שתן מהבוקר"])
+def test_a_sign_of_danger_between_calm_messages_starts_their_count_again(sign: str) -> None:
+    talk = opened()
+    for message in ("do you have acamol?", "when does Jaffa close?", sign, "do you have Advil?"):
+        talk.say(message)
+    assert talk.say("do you have acamol?").startswith((LINE, "Emergency"))
+    assert row(talk).state["emergency"]["calm"] == 2 and row(talk).emergency_open
+
+
+def test_the_numbers_of_a_crisis_are_given_under_no_condition() -> None:
+    for text, language in (("I want to die", "en"), ("אני רוצה למות", "he")):
+        talk = Talk(language)
+        said = talk.say(text)
+        assert "1201" in said and "101" in said
+        later = talk.say("do you have acamol?" if language == "en" else "יש לכם אקמול?")
+        first = later.split("\n")[0]
+        assert "1201" in first and "101" in first
+        assert not any(word in first for word in ("if ", "danger", "אם ", "סכנה"))
+
+
 def test_messages_that_are_not_understood_or_ask_for_advice_are_not_calm() -> None:
     talk = opened()
     for _ in range(4):
@@ -187,7 +207,7 @@ def test_messages_that_are_not_understood_or_ask_for_advice_are_not_calm() -> No
 def test_in_a_crisis_an_ambiguous_end_ends_nothing() -> None:
     talk = opened("I want to die")
     text = talk.say("all is well now")
-    assert text.startswith("You are not alone: ERAN, 1201") and "Are you safe now?" in text
+    assert text.startswith("You are not alone. Please call: ERAN, 1201, at any hour, or an ambulance, 101.") and "Are you safe now?" in text
     assert "I'm safe now" in talk.payload["suggestions"]
     assert "Good to hear that" in talk.say("I'm safe now")
 

@@ -12,6 +12,7 @@ from agent.safety.emergency.detection import (
     deeds,
     detect,
     detect_all,
+    is_surely_harmless,
     kinds_of,
     sounds_urgent,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "deeds",
     "detect",
     "detect_all",
+    "is_surely_harmless",
     "kinds_of",
     "sounds_urgent",
 ]

@@ -29,6 +29,7 @@ ALONE: Final = 0.28
 SENTENCE: Final = 0.8
 """From this score of a sentence on a message is an alarm, if it scores `_NOT_SURELY_HARMLESS` as a whole."""
 _NOT_SURELY_HARMLESS: Final = -0.4
+"""Below this score a message is clearly no emergency; nine of ten ordinary messages are."""
 _SHORTEST_SENTENCE: Final = 4  # words
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…\n])\s+")
 _WORRYING: Final = 0.0
@@ -162,3 +163,8 @@ def sounds_urgent(text: str) -> bool:
     An answer to such a message that was not understood names the number to call.
     """
     return _score(text) >= _WORRYING
+
+
+def is_surely_harmless(text: str) -> bool:
+    """Return whether a message is clearly no emergency: only such a one counts as calm while an emergency is open."""
+    return _score(text) < _NOT_SURELY_HARMLESS
