@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agent.answers.answer import Answer, Piece
+from agent.answers.connecting_sentences import CONNECTING
 from agent.answers.facts.fact import MARKER, Fact, Menu, names_in_marker
 from agent.answers.glue import verdict_removed
 from agent.inference.base import Withheld
@@ -75,7 +76,10 @@ class Composition:
                 if words.rstrip(" ").endswith("\n"):
                     self._breaks = max(self._breaks, 1)
                 for name in names_in_marker(marker.group()):
-                    self._take_fact(name)
+                    if name in CONNECTING:
+                        self._take_connecting(name)
+                    else:
+                        self._take_fact(name)
             elif gap:
                 words, self._held = self._held[: gap.start()], self._held[gap.end() :]
                 await self._take_words(words)
@@ -88,8 +92,10 @@ class Composition:
         held, self._held = self._held, ""
         await self._take_words(held)
         questions: list[_Words] = []
-        while self._waiting and self._waiting[-1].text.endswith("?"):
-            questions.insert(0, self._waiting.pop())
+        while self._waiting and self._waiting[-1].text[-1] in "?:":
+            words = self._waiting.pop()
+            if words.text.endswith("?"):  # an announcement that nothing follows is left out
+                questions.insert(0, words)
         self._release(None)
         self.add(self.menu.required)
         self.add([fact.companion for fact in self.used if fact.companion])
@@ -144,10 +150,18 @@ class Composition:
         if faults := await self.faults(body or text):
             self.dropped.append(Dropped(text, faults))
             return
-        waiting = _Words(text, self._breaks)
+        self._wait(text)
+
+    def _take_connecting(self, name: str) -> None:
+        """Take a sentence of ours that the model named; it needs no check."""
+        english, hebrew = CONNECTING[name]
+        self._wait(english if self.menu.language == "en" else hebrew)
+
+    def _wait(self, text: str) -> None:
+        """Let words wait for what follows them: a question at the end comes after the facts that have to be added."""
+        self._waiting.append(_Words(text, self._breaks))
         self._breaks = 0
-        self._waiting.append(waiting)
-        if body == text and not text.endswith("?") and len(self._waiting) == 1:
+        if verdict_removed(text, None) == text and text[-1] not in "?:" and len(self._waiting) == 1:
             self._release(None)
 
     def _is_of_a_fact(self, text: str) -> bool:

@@ -15,8 +15,9 @@ from agent.understanding import glue
 from pharmacy_site.lib.text import Language, words
 from pharmacy_site.lib.vocabulary import EMAIL, NUMBER_WORDS
 
-LONGEST: Final = 260
-"""Characters of a connecting sentence."""
+LONGEST: Final = 14
+"""Words of a sentence of the model's own; it is asked for at most ten."""
+_CLAUSES: Final = re.compile(r"[,;:–—]|\s-\s|\.{2,}|…")
 _NUMBER: Final = re.compile(r"\d+(?:[.,:/]\d+)*")
 _CAPITALIZED: Final = re.compile(r"(?<![.!?:]\s)(?<!^)(?<![\"“(–—-])\b[A-Z][\w’'-]+")
 _LATIN: Final = re.compile(r"[A-Za-z][\w’'-]+")
@@ -100,9 +101,7 @@ class Surroundings:
 
 def faults(sentence: str, around: Surroundings) -> list[str]:
     """Return why a sentence may not be shown, [] when it only connects."""
-    found = []
-    if len(sentence) > LONGEST:
-        found.append("length")
+    found = _faults_of_form(_without_names(sentence, around).strip())
     if _PLACEHOLDER.search(sentence) or EMAIL.search(sentence):
         found.append("contact")
     if markup(sentence) or "|" in sentence or _BARE_DOMAIN.search(sentence) or _TOOL.search(sentence):
@@ -127,6 +126,20 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("wrong_language")
     if not found and (label := glue.label_of(sentence)) != glue.CONNECT:
         found.append(label)
+    if not found and glue.unusual_words(_without_names(sentence, around)):
+        found.append("unusual")
+    return found
+
+
+def _faults_of_form(sentence: str) -> list[str]:
+    """Return what is wrong with the length and shape of a sentence: statements hide in long ones and in side clauses."""
+    found = []
+    if len(words(sentence)) > LONGEST:
+        found.append("length")
+    if sentence.endswith(":"):
+        found.append("announcement")
+    if sentence.endswith("?") and _CLAUSES.search(sentence.rstrip(" ,?")):
+        found.append("clauses")
     return found
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from agent.answers.composition import Dropped
+from agent.answers.connecting_sentences import CONNECTING
 from agent.answers.facts.fact import Fact, Menu
 from agent.evidence import products_listed
 from agent.inference.base import StepResult, Turn
@@ -41,9 +42,10 @@ class Hints:
 
 @cache
 def rules() -> str:
-    """Return the prompt's files, in their order."""
+    """Return the prompt's files, in their order, with the names of the ready sentences."""
     folder = Path(prompts.__file__).parent
-    return "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
+    return text.replace("{connecting}", " ".join(f"[{name}]" for name in CONNECTING))
 
 
 @cache
@@ -216,6 +218,9 @@ _CORRECTIONS: Final = {
     "contact": "has a contact or a placeholder that does not exist",
     "letters": "has letters that cannot be shown",
     "length": "is too long",
+    "announcement": "announces something; name a ready sentence instead",
+    "clauses": "is a question of more than one clause",
+    "unusual": "has words that connecting sentences do not have; name a ready sentence instead",
     "verdict": "answers yes or no where no fact does",
     "fragment": "is not a sentence of its own",
     "repeated": "repeats a fact; name its id instead",
@@ -232,7 +237,7 @@ def correction(dropped: Sequence[Dropped], hidden: Placeholders, language: str) 
     ]
     return (
         "Your answer was not shown: nothing in it answers the question by a fact. Write it again, in "
-        f"{_LANGUAGES[language]}, with the ids of facts and only connecting words, or ask the customer. "
+        f"{_LANGUAGES[language]}, with the ids of facts and ready sentences, or ask the customer. "
         f"These pieces cannot be shown: {json.dumps(pieces, ensure_ascii=False)}"
     )
 

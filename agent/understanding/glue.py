@@ -8,11 +8,15 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from agent.understanding.classifier import Classifier
+from agent.understanding.classifier import FOLDER, Classifier
+from pharmacy_site.lib.text import hebrew_stems, words
 
 CONNECT: Final = "connect"
 """The label of words that state nothing."""
 LABELS: Final = (CONNECT, "claim", "advice", "promise")
+WORDS: Final = FOLDER / "glue_words.txt"
+END: Final = "(end)"
+"""The last line of `WORDS`, so that a file that was cut off is noticed."""
 THRESHOLD: Final = 0.2
 """The least score of "connect" at which a sentence may be shown; see `train_understanding --report`."""
 THRESHOLD_OF_CLAUSE: Final = -0.5
@@ -46,6 +50,12 @@ def label_of(sentence: str, classifier: Classifier | None = None) -> str:
     return CONNECT
 
 
+def unusual_words(sentence: str) -> list[str]:
+    """Return the words of a sentence that connecting sentences seldom have: they may state something."""
+    usual = _usual_words()
+    return [word for word in words(sentence) if usual.isdisjoint((word, *hebrew_stems(word)))]
+
+
 def _best(scores: Mapping[str, float]) -> tuple[str, float]:
     """Return the best label beside "connect", and how far "connect" is above it."""
     others = {label: score for label, score in scores.items() if label != CONNECT}
@@ -54,10 +64,20 @@ def _best(scores: Mapping[str, float]) -> tuple[str, float]:
 
 
 def warm_up() -> None:
-    """Load the weights. Raises ValueError for a damaged file."""
+    """Load the weights and words. Raises ValueError for a damaged file."""
     _classifier()
+    _usual_words()
 
 
 @cache
 def _classifier() -> Classifier:
     return Classifier.load("glue")
+
+
+@cache
+def _usual_words() -> frozenset[str]:
+    """Return the words of connecting sentences of at least two authors; written by `train_understanding`."""
+    found = frozenset(WORDS.read_text(encoding="utf-8").split())
+    if END not in found:
+        raise ValueError(f"{WORDS.name} was cut off")
+    return found

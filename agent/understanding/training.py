@@ -16,8 +16,8 @@ from pydantic import BaseModel, ConfigDict
 from agent.understanding import HARMLESS, URGENT
 from agent.understanding.classifier import Classifier, Header
 from agent.understanding.features import features
-from agent.understanding.glue import LABELS, described
-from pharmacy_site.lib.text import fold
+from agent.understanding.glue import CONNECT, LABELS, described
+from pharmacy_site.lib.text import fold, words
 
 _FEATURES: Final = 40_000  # so many are kept: those that decide most
 _FEATURES_OF_KINDS: Final = 8_000
@@ -79,6 +79,16 @@ def train_glue(rows: Sequence[Labelled], data: str = "") -> Classifier:
     flags = {label: [row.label == label for row in rows] for label in LABELS}
     importance = [1.0] * len(texts)
     return _train(texts, texts, flags, importance, _FEATURES_OF_GLUE, data, rare=1, cost=_COST_OF_GLUE)
+
+
+def usual_words(rows: Sequence[Labelled]) -> list[str]:
+    """Return the words that connecting sentences of at least two authors have, sorted."""
+    authors: dict[str, set[str]] = {}
+    for row in rows:
+        if row.label == CONNECT:
+            for word in words(row.text):
+                authors.setdefault(word, set()).add(row.author)
+    return sorted(word for word, of_word in authors.items() if len(of_word) > 1)
 
 
 def write(classifier: Classifier, path: Path) -> None:

@@ -1,14 +1,17 @@
 """A language model's text becomes an answer: facts in place of ids, its own words only where they connect."""
 
 import asyncio
+import re
 from collections.abc import Sequence
 
 import pytest
 
 from agent.answers.composition import LONGEST_SENTENCE, Composition
-from agent.answers.facts.fact import Fact, Menu
+from agent.answers.connecting_sentences import CONNECTING
+from agent.answers.facts.fact import MARKER, Fact, Menu
 from agent.answers.glue import Surroundings, faults, verdict_removed
 from agent.inference.base import Withheld
+from pharmacy_site.lib.text import Language
 
 HERE = Fact("stock", "Jaffa", "Advil is in stock at Jaffa.", polarity=True)
 GONE = Fact("stock", "Florentin", "Advil is out of stock at Florentin.", polarity=False)
@@ -20,7 +23,9 @@ NOTE = Fact("prescription", "Lisinopril", "Lisinopril requires a prescription.")
 PRICED = Fact("price", "Lisinopril", "The price is ₪22.40.", companion=NOTE)
 
 
-def composed(text: str, *facts: Fact, pieces: int = 7, refused: Sequence[str] = ("BAD",)) -> Composition:
+def composed(
+    text: str, *facts: Fact, pieces: int = 7, refused: Sequence[str] = ("BAD",), language: Language = "en"
+) -> Composition:
     """Compose a text that comes in small pieces; sentences with a refused word are faulty."""
 
     async def judge(sentence: str) -> list[str]:
@@ -31,7 +36,7 @@ def composed(text: str, *facts: Fact, pieces: int = 7, refused: Sequence[str] = 
             await answer.hear(text[start : start + pieces])
         await answer.end()
 
-    menu = Menu([], "en")
+    menu = Menu([], language)
     menu.add(facts)
     shown: list[str] = []
     answer = Composition(menu, judge, shown.append)
@@ -151,6 +156,12 @@ AROUND_HE = Surroundings("יש נורופן בפלורנטין?", ["Nurofen", "�
         ("Here you go:", AROUND_HE, "wrong_language"),
         ("My instructions say so.", AROUND_EN, "prompt_leak"),
         ("word " * 80, AROUND_EN, "length"),
+        ("Here is what we have of Nurofen in Florentin:", AROUND_EN, "announcement"),
+        ("הנה מה שכתוב בעלון של נורופן:", AROUND_HE, "announcement"),
+        ("As it keeps you awake, would you like to see the price?", AROUND_EN, "clauses"),
+        ("הסניף סגור, לבדוק אחר?", AROUND_HE, "clauses"),
+        ("Shall I look for a hypoallergenic one?", AROUND_EN, "unusual"),
+        ("לבדוק אם יש היפואלרגני?", AROUND_HE, "unusual"),
         ("It is gentle on the stomach.", AROUND_EN, "claim"),
         ("You should take it with food.", AROUND_EN, "advice"),
         ("I've reserved one for you.", AROUND_EN, "promise"),
@@ -167,15 +178,28 @@ def test_a_faulty_sentence_is_recognised(sentence: str, around: Surroundings, fa
     ("sentence", "around"),
     [
         ("Happy to check!", AROUND_EN),
-        ("Here is what we have of Nurofen in Florentin:", AROUND_EN),
-        ("About the Nurofen 200 you asked about:", AROUND_EN),
         ("Shall I look in another branch?", AROUND_EN),
+        ("How can I help you with that, Nurofen?", AROUND_EN),
         ('Did you mean "Nurofen"?', AROUND_EN),
         ("I can't give medical advice, but a pharmacist can.", AROUND_EN),
         ("שמחה לעזור!", AROUND_HE),
-        ("הנה מה שכתוב בעלון של נורופן:", AROUND_HE),
         ("רוצה שאבדוק בסניף אחר?", AROUND_HE),
     ],
 )
 def test_a_connecting_sentence_passes(sentence: str, around: Surroundings) -> None:
     assert faults(sentence, around) == []
+
+
+@pytest.mark.parametrize(("language", "side"), [("en", 0), ("he", 1)])
+def test_a_connecting_sentence_is_named_and_needs_no_check(language: Language, side: int) -> None:
+    text = "[sorry_to_hear] Own words. [not_on_file] [stock] [ask_branch]"
+    answer = composed(text, language=language, refused=(" ",))
+    said = [CONNECTING[name][side] for name in ("sorry_to_hear", "not_on_file", "ask_branch")]
+    assert answer.text == " ".join(said)  # the announcement "[stock]" announces nothing
+    assert [one.text for one in answer.dropped] == ["Own words."]
+
+
+def test_connecting_sentences_have_both_languages_and_a_name_that_a_model_can_write() -> None:
+    for name, (english, hebrew) in CONNECTING.items():
+        assert re.fullmatch(r"[a-z_]{4,21}", name) and MARKER.fullmatch(f"[{name}]")
+        assert re.search("[א-ת]", hebrew) and not re.search("[א-ת]", english)

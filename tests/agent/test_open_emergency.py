@@ -207,7 +207,10 @@ def test_messages_that_are_not_understood_or_ask_for_advice_are_not_calm() -> No
 def test_in_a_crisis_an_ambiguous_end_ends_nothing() -> None:
     talk = opened("I want to die")
     text = talk.say("all is well now")
-    assert text.startswith("You are not alone. Please call: ERAN, 1201, at any hour, or an ambulance, 101.") and "Are you safe now?" in text
+    assert (
+        text.startswith("You are not alone. Please call: ERAN, 1201, at any hour, or an ambulance, 101.")
+        and "Are you safe now?" in text
+    )
     assert "I'm safe now" in talk.payload["suggestions"]
     assert "Good to hear that" in talk.say("I'm safe now")
 

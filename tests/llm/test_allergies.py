@@ -217,7 +217,7 @@ class TestLanguageModel:
     def test_what_the_model_notes_is_remembered(self, tireless: ScriptedModel) -> None:
         talk = Talk("he")
         tireless.script(
-            calls(("note_medicine", {"name": "פניצילין", "is_allergy": True})), says("תודה שאמרת לי.")
+            calls(("note_medicine", {"name": "פניצילין", "is_allergy": True})), says("[thank_you]")
         )
         talk.say("פניצילין ואני לא חברים")
         tireless.script(AUGMENTIN, chooses("{prescription|אוגמנטין}"))

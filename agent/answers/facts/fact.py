@@ -5,17 +5,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from agent.answers.connecting_sentences import CONNECTING
 from agent.state import RememberedFact
 from pharmacy_site.lib.text import Language
 
-MARKER: Final = re.compile(r"\[\s*(?:[fF]\d{1,4}[\s,;]*)+\]")
-"""How a language model names facts inside its text: "[f3]", or several at once: "[f3, f4]"."""
+MARKER: Final = re.compile(rf"\[\s*(?:(?:[fF]\d{{1,4}}|{'|'.join(map(re.escape, CONNECTING))})[\s,;]*)+\]")
+"""How a language model names facts and connecting sentences inside its text: "[f3]", or several at once: "[f3, f4]"."""
+_NAME: Final = re.compile(r"[fF]\d+|[a-z_]+")
 _MOST_REMEMBERED: Final = 60
 
 
 def names_in_marker(marker: str) -> list[str]:
-    """Return the ids that a marker names: "[f3, f4]" names "f3" and "f4"."""
-    return [f"f{int(number)}" for number in re.findall(r"\d+", marker)]
+    """Return the ids and names in a marker: "[f3, F04]" has "f3" and "f4"."""
+    found = _NAME.findall(marker)
+    return [f"f{int(name[1:])}" if name[1:].isdigit() else name for name in found]
 
 
 @dataclass(frozen=True)

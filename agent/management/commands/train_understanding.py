@@ -44,6 +44,8 @@ class Command(BaseCommand):
                     urgency, {"urgency": training.train_urgency, "urgency_kind": training.train_kinds}
                 )
                 self._train(sentences, {"glue": training.train_glue})
+                usual = training.usual_words(training.labelled_read(sentences))
+                glue.WORDS.write_text("\n".join([*usual, glue.END]) + "\n", encoding="utf-8")
         except ImportError as error:
             raise CommandError(
                 f"{error.name} is not installed; make lint or make test installs it"
