@@ -59,12 +59,14 @@ class OutputCheck:
             ],
         )
         self._results: list[StepResult] = []
+        self._names_of_results: list[str] = []
         self._looked_back = False
 
     def take(self, results: Sequence[StepResult]) -> None:
         """Take the results that are new since the last call."""
         fresh = results[len(self._results) :]
         self._results += fresh
+        self._names_of_results += names_in([result.evidence for result in fresh])
         for result in fresh:
             self._grounds.prove(numbers_of(result.result, result.evidence))
 
@@ -91,8 +93,7 @@ class OutputCheck:
     def _names(self) -> list[str]:
         """Return the names that a sentence may repeat: of this turn's results, of the conversation, of the customer."""
         turn = self._context.turn
-        personal = [value for kind in ("PATIENT",) for value in turn.personal.get(kind, ())]
-        return [*names_in([result.evidence for result in self._results]), *names_in(turn.state), *personal]
+        return [*self._names_of_results, *names_in(turn.state), *turn.personal.get("PATIENT", ())]
 
     def _directions(self) -> set[str]:
         """Return the directions of prescriptions that were read: only a card shows them, word for word."""
