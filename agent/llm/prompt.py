@@ -45,7 +45,7 @@ def rules() -> str:
     """Return the prompt's files, in their order, with the names of the ready sentences."""
     folder = Path(prompts.__file__).parent
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md")))
-    return text.replace("{connecting}", " ".join(f"[{name}]" for name in CONNECTING))
+    return text.replace("{connecting}", " ".join(CONNECTING))
 
 
 @cache
