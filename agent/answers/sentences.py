@@ -256,6 +256,14 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "closed_now": ("closed now", "סגור עכשיו"),
     "listed_at": ("Of the products listed, at {store}:", "מתוך המוצרים ברשימה, ב{store}:"),
     "none_left": ("none", "אין"),
+    "in_city": ("in {city}", "ב{city}"),
+    "in_store": ("at {store}", "ב{store}"),
+    "of_them_all": ("all of them in stock{at}", "כולם במלאי{at}"),
+    "of_them_some": ("some of them in stock{at}", "חלקם במלאי{at}"),
+    "of_them_none": ("none of them in stock{at}", "אף אחד מהם אינו במלאי{at}"),
+    "of_them_there": ("; in stock{at}: {names}", "; במלאי{at}: {names}"),
+    "of_them_elsewhere_all": ("; other stores have all of them", "; בחנויות אחרות יש את כולם"),
+    "of_them_elsewhere_some": ("; other stores have some of them", "; בחנויות אחרות יש את חלקם"),
     "ask_branch": ("contact the branch", "לבירור בסניף"),
     "city_not_served": ("We don’t have stores in {city}.", "אין לנו סניפים ב{city}."),
     "nearest_branch": (
@@ -776,6 +784,46 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
         ("Waiting, {n} before you", "Waiting, {n} before you", "Waiting, {n} before you"),
         ("ממתינה, פנייה אחת לפניכם", "ממתינה, שתי פניות לפניכם", "ממתינה, {n} פניות לפניכם"),
     ),
+    "branches_short": (
+        (
+            "{name} is in stock{where} at one branch: {store} ({details}).",
+            "{name} is in stock{where} at {number} branches, for example {store} ({details}).",
+            "{name} is in stock{where} at {number} branches, for example {store} ({details}).",
+        ),
+        (
+            "{name} במלאי{where} בסניף אחד: {store} ({details}).",
+            "{name} במלאי{where} ב{number} סניפים, למשל {store} ({details}).",
+            "{name} במלאי{where} ב{number} סניפים, למשל {store} ({details}).",
+        ),
+    ),
+    "branches_short_nearest": (
+        (
+            "{name} is in stock{where} at {store} ({details}).",
+            "{name} is in stock{where} at {number} branches; the nearest is {store} ({details}).",
+            "{name} is in stock{where} at {number} branches; the nearest is {store} ({details}).",
+        ),
+        (
+            "{name} במלאי{where} ב{store} ({details}).",
+            "{name} במלאי{where} ב{number} סניפים; הקרוב ביותר: {store} ({details}).",
+            "{name} במלאי{where} ב{number} סניפים; הקרוב ביותר: {store} ({details}).",
+        ),
+    ),
+    "products": (
+        ("one product", "{number} products", "{number} products"),
+        ("תכשיר אחד", "{number} תכשירים", "{number} תכשירים"),
+    ),
+    "equivalents_short": (
+        (
+            "Listed with us as identical to {name}: {line}",
+            "Listed with us as identical to {name}: {number} products",
+            "Listed with us as identical to {name}: {number} products",
+        ),
+        (
+            "רשום אצלנו כזהה ל{name}: {line}",
+            "רשומים אצלנו כזהים ל{name}: {number} תכשירים",
+            "רשומים אצלנו כזהים ל{name}: {number} תכשירים",
+        ),
+    ),
     "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
     "units_low": (
         ("limited quantity: {n} unit", "limited quantity: {n} units", "limited quantity: {n} units"),
@@ -874,6 +922,19 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "side_effects": ("side effects", "תופעות לוואי"),
         "warnings": ("warnings", "אזהרות"),
         "excipients": ("inactive ingredients", "חומרים לא פעילים"),
+    },
+    "number": {
+        "several": ("several", "כמה"),
+        "1": ("one", "אחד"),
+        "2": ("two", "שני"),
+        "3": ("three", "שלושה"),
+        "4": ("four", "ארבעה"),
+        "5": ("five", "חמישה"),
+        "6": ("six", "שישה"),
+        "7": ("seven", "שבעה"),
+        "8": ("eight", "שמונה"),
+        "9": ("nine", "תשעה"),
+        "10": ("ten", "עשרה"),
     },
     "weekday": {
         "sun": ("Sunday", "יום ראשון"),

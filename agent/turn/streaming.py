@@ -1,6 +1,7 @@
 """Show an answer to the customer while it is generated."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from agent.answers.layout import sentences
 from agent.inference.base import Reply, StepResult
@@ -23,18 +24,21 @@ class Speaker:
         """Return why a sentence of a language model's own may not be shown, [] when it may."""
         return await self._check.of_sentence(sentence, language)
 
-    def show(self, text: str) -> None:
-        """Show the next piece of the answer."""
-        self._progress.say(text)
+    def show(self, text: str, whole: str | None = None) -> None:
+        """Show the next piece of the answer; `whole` is the same for a client without cards, if it differs."""
+        self._progress.say(text, whole)
 
     def restart(self) -> None:
         """Take back what was shown: the answer begins anew."""
-        if self._progress.text:
+        if self._progress.text or self._progress.whole:
             self._progress.unsay()
 
     def finish(self, reply: Reply) -> None:
         """Show the rest of the answer as it will be stored."""
-        if not reply.text.startswith(self._progress.text):
+        beside = reply.brief or reply.text
+        if not (beside.startswith(self._progress.text) and reply.text.startswith(self._progress.whole)):
             self.restart()
-        for sentence in sentences(reply.text[len(self._progress.text) :]):
-            self._progress.say(sentence)
+        rest = sentences(beside[len(self._progress.text) :])
+        whole_rest = sentences(reply.text[len(self._progress.whole) :])
+        for sentence, whole in zip_longest(rest, whole_rest, fillvalue=""):
+            self._progress.say(sentence, whole)

@@ -3,18 +3,19 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from agent.answers.cards import products_on_card
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.medicines import price_fact
 from agent.answers.layout import numbered, paragraphs
 from agent.answers.products import product_line, rx_tag
-from agent.answers.render import apart
+from agent.answers.render import apart, listed
 from agent.answers.renderer import Facts, Renderer
 from agent.answers.stock import stock_words
 from agent.evidence import Evidence, ProductFacts, packs_there, products_listed, totals_of
 from agent.inference.base import StepResult
 
 MOST_LISTED: Final = 10
-_FEW: Final = 3  # of products that nobody has, enough to show that they exist
+_FEW: Final = 3  # of products: enough to show that they exist, and to name those that a place has
 _ANSWERED_BY_NAMES: Final = frozenset({"NOT_FOUND", "MED_NOT_FOUND", "AMBIGUOUS"})
 _NAMES: Final = ("medication_name", "medication_query", "query")
 
@@ -24,7 +25,8 @@ def list_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     evidence = result.evidence
     products = sorted_there(products_listed(evidence), evidence)
     if len(products) > 1:
-        yield list_fact(renderer, products, evidence)
+        head = renderer.say("matches_head", query=str(result.step.arguments["query"]))
+        yield list_fact(renderer, products, evidence, brief_head=head)
     for facts in products[:MOST_LISTED]:
         total = 0 if facts["controlled"] else totals_of(evidence).get(facts["id"], 0)
         # What only other stores have is neither a yes nor a no at the place that is talked about.
@@ -36,14 +38,55 @@ def list_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
 
 
 def list_fact(
-    renderer: Renderer, products: Sequence[ProductFacts], evidence: Evidence, *, is_choice: bool = False
+    renderer: Renderer,
+    products: Sequence[ProductFacts],
+    evidence: Evidence,
+    *,
+    head: str = "",
+    brief_head: str = "",
+    is_choice: bool = False,
 ) -> Fact:
-    """Return a list of products, in this order, with their stock; a choice is no offer, so it needs no note on its order."""
-    lines = [_line(renderer, facts, evidence) for facts in products[:MOST_LISTED]]
+    """Return a list of products, in this order, with their stock, under a head; `brief_head` is only for its brief form.
+
+    A choice is no offer, so it needs no note on its order.
+    """
+    shown = products[:MOST_LISTED]
+    lines = [_line(renderer, facts, evidence) for facts in shown]
     more = renderer.say("more_exist") if len(products) > MOST_LISTED or evidence.get("more") else ""
     note = "" if is_choice else renderer.say("category_note")
     subject = renderer.of(products[0], "category")
-    return Fact("list", subject, paragraphs(numbered(lines), more, note), is_lasting=False)
+    number = renderer.word("number", str(len(shown)))
+    found = renderer.count("products", len(shown), number=number)
+    short = f"{head or brief_head} {found}{_in_stock(renderer, shown, evidence)}.".strip()
+    return Fact(
+        "list",
+        subject,
+        paragraphs(head, numbered(lines), more, note),
+        is_lasting=False,
+        brief=" ".join(part for part in (short, more, note) if part) if len(shown) > 1 else None,
+        on_card=products_on_card(renderer, shown, evidence),
+    )
+
+
+def _in_stock(renderer: Renderer, products: Sequence[ProductFacts], evidence: Evidence) -> str:
+    """Return whether all, some or none of these products are in stock, at the place that is talked about if there is one."""
+    if any(facts["controlled"] for facts in products):
+        return ""
+    totals = totals_of(evidence)
+    stocked = [bool(totals.get(facts["id"])) for facts in products]
+    at = f" {renderer.say('in_store', store=renderer.of(evidence['there']))}" if "there" in evidence else ""
+    here = [bool(packs_there(evidence, facts["id"])) for facts in products] if at else stocked
+    named = [renderer.of(facts) for facts, is_here in zip(products, here, strict=True) if is_here]
+    if at and 0 < len(named) <= _FEW:
+        return renderer.say("of_them_there", at=at, names=listed(named, renderer.language))
+    words = renderer.say(f"of_them_{_share(here)}", at=at)
+    if at and not any(here) and any(stocked):
+        words += renderer.say(f"of_them_elsewhere_{_share(stocked)}")
+    return f", {words}"
+
+
+def _share(flags: Sequence[bool]) -> str:
+    return "all" if all(flags) else "some" if any(flags) else "none"
 
 
 def _line(renderer: Renderer, facts: ProductFacts, evidence: Evidence) -> str:
@@ -71,7 +114,7 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     """Yield the equivalents with their whole disclosure as one fact (S1 `inventory_find_equivalent`)."""
     facts = result.evidence["medication"]
     name, products = renderer.of(facts), equivalents_listed(result)
-    texts = []
+    texts, brief = [], None
     if products:
         lines = [
             f"{product_line(renderer, row)} – {stock_words(renderer, row, result.evidence)}"
@@ -79,12 +122,24 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         ]
         head = renderer.say("equivalents_head", name=name)
         texts = [f"{head}\n{numbered(lines)}", renderer.say("disclosure")]
+        number = renderer.word("number", str(len(products)))
+        found = renderer.count("equivalents_short", len(products), name=name, number=number, line=lines[0])
+        stock = _in_stock(renderer, products, result.evidence) if len(products) > 1 else ""
+        brief = f"{found}{stock}. {texts[1]}"
     elif not result.ok:
         is_none = result.code == "NO_EQUIVALENTS_FOUND"
         texts = [renderer.say("no_equivalents", name=name) if is_none else renderer.say("data_error")]
     if facts["substitution"] == "pharmacist_only" or not texts:
         texts.append(renderer.say("pharmacist_only", name=name))
-    yield Fact("equivalents", name, paragraphs(*texts), is_required=True, is_lasting=False)
+    yield Fact(
+        "equivalents",
+        name,
+        paragraphs(*texts),
+        is_required=True,
+        is_lasting=False,
+        brief=brief,
+        on_card=products_on_card(renderer, products, result.evidence) if products else (),
+    )
 
 
 def unresolved_fact(renderer: Renderer, result: StepResult) -> Fact:
