@@ -281,15 +281,6 @@ def prescriptions_card(
     return _card("prescriptions", {"title": title, "prescriptions": items})
 
 
-def prescriptions_on_card(
-    renderer: Renderer, rows: Sequence[PrescriptionRow], facts: Mapping[int, Facts]
-) -> tuple[str, ...]:
-    """Return what a card of prescriptions shows of these: name, status, refills left, and whether one can be filled again."""
-    items = prescriptions_card(renderer, rows, facts)["data"].get("prescriptions", [])
-    shown = [(item["name"], item["status"], item["refills"], item["refill"]) for item in items]
-    return tuple(text for texts in shown for text in texts)
-
-
 def _prescription(renderer: Renderer, row: PrescriptionRow, facts: Facts) -> PrescriptionItem:
     verdict = refill_verdict(row, facts)
     dates = {"last_filled": facts.get("last_filled_on"), "valid_until": facts.get("expires_on")}

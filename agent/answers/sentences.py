@@ -814,14 +814,14 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
     ),
     "equivalents_short": (
         (
-            "Listed with us as identical to {name}: {line}",
-            "Listed with us as identical to {name}: {number} products",
-            "Listed with us as identical to {name}: {number} products",
+            "one product has the same active ingredients, strength and form as {name}: {line}",
+            "{number} products have the same active ingredients, strength and form as {name}",
+            "{number} products have the same active ingredients, strength and form as {name}",
         ),
         (
-            "רשום אצלנו כזהה ל{name}: {line}",
-            "רשומים אצלנו כזהים ל{name}: {number} תכשירים",
-            "רשומים אצלנו כזהים ל{name}: {number} תכשירים",
+            "לתכשיר אחד אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}: {line}",
+            "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}",
+            "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}",
         ),
     ),
     "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),

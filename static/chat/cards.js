@@ -102,17 +102,24 @@ function table(title, columns, rows, lang) {
 
 /** Products with their tags and what there is of each. */
 function products(data, lang) {
-  const rows = objects(data.products).map((each) => [[piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
+  const all = objects(data.products);
+  const rows = all.map((each, at) => [[place(at, all), piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
   const columns = Array.isArray(data.columns) ? data.columns.slice(0, 2) : [];
   return rows.length ? table(data.title, columns, rows, lang) : null;
 }
 
 function stores(data, lang) {
   const words = data.words && typeof data.words === "object" ? data.words : {};
-  return list(objects(data.stores), (each) => store(each, lang, words), lang);
+  const all = objects(data.stores);
+  return list(all, (each) => store(each, lang, words, place(all.indexOf(each), all)), lang);
 }
 
-function store(data, lang, words) {
+/** The number of a row among several, so that a customer can point at one ("the second one"). */
+function place(at, all) {
+  return all.length > 1 ? `${at + 1}. ` : null;
+}
+
+function store(data, lang, words, number) {
   const opening = data.open === true ? "open" : data.open === false ? "closed" : "plain";
   const where = [piece(data.km, lang), marked("clock", data.hours, lang, opening)].filter(Boolean);
   const today = [data.today, data.note].map((each) => sentence(each, lang, { class: "chat-soft" }));
@@ -120,7 +127,7 @@ function store(data, lang, words) {
   return h(
     "li",
     {},
-    lead(data.name, level(data, lang), lang),
+    lead(data.name, level(data, lang), lang, number),
     where.length ? h("p", { class: "chat-line" }, where) : null,
     today,
     links.length ? h("p", { class: "chat-links" }, links) : null,
@@ -128,10 +135,10 @@ function store(data, lang, words) {
 }
 
 /** The first line of a block: its name, and what is most wanted of it. */
-function lead(name, beside, lang) {
+function lead(name, beside, lang, number = null) {
   const words = piece(name, lang);
   if (!words && !beside) return null;
-  return h("p", { class: "chat-lead" }, words && h("b", {}, words), beside);
+  return h("p", { class: "chat-lead" }, words && h("b", {}, number, words), beside);
 }
 
 /** A link that calls; a number that is none stays text. */

@@ -125,7 +125,7 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         number = renderer.word("number", str(len(products)))
         found = renderer.count("equivalents_short", len(products), name=name, number=number, line=lines[0])
         stock = _in_stock(renderer, products, result.evidence) if len(products) > 1 else ""
-        brief = f"{found}{stock}. {texts[1]}"
+        brief = f"{found[:1].upper()}{found[1:]}{stock}. {texts[1]}"
     elif not result.ok:
         is_none = result.code == "NO_EQUIVALENTS_FOUND"
         texts = [renderer.say("no_equivalents", name=name) if is_none else renderer.say("data_error")]

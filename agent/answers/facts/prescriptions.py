@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from agent.answers.cards import prescriptions_on_card
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.lists import unreadable_fact
 from agent.answers.facts.medicines import prescription_fact
@@ -14,7 +13,6 @@ from agent.answers.prescriptions import (
     refill_text,
     refill_verdict,
 )
-from agent.answers.render import listed
 from agent.answers.renderer import Facts, Renderer
 from agent.evidence import PrescriptionFacts, ProductFacts
 from agent.inference.base import StepResult
@@ -26,13 +24,13 @@ def own_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         yield unreadable_fact(renderer)
         return
     rows = result.result.get("prescriptions")
-    own: list[PrescriptionRow] = [result.result["prescription"]] if rows is None else rows
+    listed: list[PrescriptionRow] = [result.result["prescription"]] if rows is None else rows
     known = {row["presc_id"]: row for row in result.evidence.get("prescriptions", ())}
-    if not own:
+    if not listed:
         yield Fact("prescriptions", "", renderer.say("prescriptions_none"), polarity=False, is_lasting=False)
     elif rows is not None:
         yield _list(renderer, rows, known, str(result.result["user_name"]))
-    for row in own:
+    for row in listed:
         yield from _facts_of(renderer, row, known.get(row["presc_id"]))
 
 
@@ -44,15 +42,7 @@ def _list(
     key = "prescriptions_head_active" if is_active else "prescriptions_head"
     head = renderer.count(key, len(rows), name=patient)
     lines = [prescription_line(renderer, row, known.get(row["presc_id"]) or {}) for row in rows]
-    names = listed(list(dict.fromkeys(prescription_name(renderer, row) for row in rows)), renderer.language)
-    return Fact(
-        "prescriptions",
-        "",
-        f"{head}\n{numbered(lines)}",
-        is_lasting=False,
-        brief=f"{head} {names}.",
-        on_card=prescriptions_on_card(renderer, rows, known),
-    )
+    return Fact("prescriptions", "", f"{head}\n{numbered(lines)}", is_lasting=False)
 
 
 def _facts_of(renderer: Renderer, row: PrescriptionRow, facts: PrescriptionFacts | None) -> Iterator[Fact]:

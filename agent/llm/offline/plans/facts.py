@@ -37,17 +37,11 @@ def _product(
     """Return what a product is; `short` leaves the leaflet out."""
     facts, leaflet = found.evidence["medication"], found.evidence.get("leaflet") or {}
     known, name = facts_of(renderer, found), renderer.of(facts)
-    contents = chosen(known, "ingredients")
-    if is_called_by_ingredient(facts):
-        # Beside its use and warnings the strength is a detail, which the card has.
-        on_card = (name, renderer.measure(facts))
-        contents = [
-            replace(one, brief=None if short else "", on_card=on_card) for one in chosen(known, "strength")
-        ]
+    contents = "strength" if is_called_by_ingredient(facts) else "ingredients"
     return Answer(
         [
             *name_facts(renderer, medication, facts),
-            *contents,
+            *chosen(known, contents),
             *([] if short else overview_facts(renderer, name, leaflet)),
             *chosen(known, "prescription"),
             *([] if short else chosen(known, "source")),
