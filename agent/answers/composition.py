@@ -49,7 +49,7 @@ class Composition:
     faults: Callable[[str], Awaitable[list[str]]]
     """Says why a connecting sentence may not be shown."""
     show: Callable[..., None]
-    """Shows the next piece of the answer, and the same for a client without cards where that differs."""
+    """Shows the next piece of the answer, and its brief form beside the cards where that differs."""
     cards: Sequence[Card] = ()
     """The cards that the answer will have."""
     answer: Answer = field(default_factory=Answer)
@@ -198,7 +198,7 @@ class Composition:
         self.answer.pieces = [*self.answer.pieces, *([gap] if gap else []), piece]
         beside = text_beside(self.answer.pieces, self.cards)
         shown, whole = beside[len(before) :], self.text[len(whole_before) :]
-        self.show(shown, *([whole] if whole != shown else []))
+        self.show(whole, *([shown] if shown != whole else []))
 
     def _has(self, fact: Fact) -> bool:
         return any(fact.text == one.text for one in self.used)

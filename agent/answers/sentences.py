@@ -256,11 +256,32 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "closed_now": ("closed now", "סגור עכשיו"),
     "listed_at": ("Of the products listed, at {store}:", "מתוך המוצרים ברשימה, ב{store}:"),
     "none_left": ("none", "אין"),
+    "branch_short": (
+        "{name} is in stock{where} at one branch: {store} ({details}).",
+        "{name} במלאי{where} בסניף אחד: {store} ({details}).",
+    ),
+    "branches_short": (
+        "{name} is in stock{where} at {number} branches, for example {store} ({details}).",
+        "{name} במלאי{where} ב{number} סניפים, למשל {store} ({details}).",
+    ),
+    "branches_short_nearest": (
+        "{name} is in stock{where} at {number} branches; the nearest is {store} ({details}).",
+        "{name} במלאי{where} ב{number} סניפים; הקרוב ביותר: {store} ({details}).",
+    ),
+    "list_short": ("{head} {number} products{stock}.", "{head} {number} תכשירים{stock}."),
+    "equivalent_short": (
+        "One product has the same active ingredients, strength and form as {name}: {line}.",
+        "לתכשיר אחד אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}: {line}.",
+    ),
+    "equivalents_short": (
+        "{number} products have the same active ingredients, strength and form as {name}{stock}.",
+        "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}{stock}.",
+    ),
     "in_city": ("in {city}", "ב{city}"),
     "in_store": ("at {store}", "ב{store}"),
-    "of_them_all": ("all of them in stock{at}", "כולם במלאי{at}"),
-    "of_them_some": ("some of them in stock{at}", "חלקם במלאי{at}"),
-    "of_them_none": ("none of them in stock{at}", "אף אחד מהם אינו במלאי{at}"),
+    "of_them_all": (", all of them in stock{at}", ", כולם במלאי{at}"),
+    "of_them_some": (", some of them in stock{at}", ", חלקם במלאי{at}"),
+    "of_them_none": (", none of them in stock{at}", ", אף אחד מהם אינו במלאי{at}"),
     "of_them_there": ("; in stock{at}: {names}", "; במלאי{at}: {names}"),
     "of_them_elsewhere_all": ("; other stores have all of them", "; בחנויות אחרות יש את כולם"),
     "of_them_elsewhere_some": ("; other stores have some of them", "; בחנויות אחרות יש את חלקם"),
@@ -783,46 +804,6 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
     "handoff_before": (
         ("Waiting, {n} before you", "Waiting, {n} before you", "Waiting, {n} before you"),
         ("ממתינה, פנייה אחת לפניכם", "ממתינה, שתי פניות לפניכם", "ממתינה, {n} פניות לפניכם"),
-    ),
-    "branches_short": (
-        (
-            "{name} is in stock{where} at one branch: {store} ({details}).",
-            "{name} is in stock{where} at {number} branches, for example {store} ({details}).",
-            "{name} is in stock{where} at {number} branches, for example {store} ({details}).",
-        ),
-        (
-            "{name} במלאי{where} בסניף אחד: {store} ({details}).",
-            "{name} במלאי{where} ב{number} סניפים, למשל {store} ({details}).",
-            "{name} במלאי{where} ב{number} סניפים, למשל {store} ({details}).",
-        ),
-    ),
-    "branches_short_nearest": (
-        (
-            "{name} is in stock{where} at {store} ({details}).",
-            "{name} is in stock{where} at {number} branches; the nearest is {store} ({details}).",
-            "{name} is in stock{where} at {number} branches; the nearest is {store} ({details}).",
-        ),
-        (
-            "{name} במלאי{where} ב{store} ({details}).",
-            "{name} במלאי{where} ב{number} סניפים; הקרוב ביותר: {store} ({details}).",
-            "{name} במלאי{where} ב{number} סניפים; הקרוב ביותר: {store} ({details}).",
-        ),
-    ),
-    "products": (
-        ("one product", "{number} products", "{number} products"),
-        ("תכשיר אחד", "{number} תכשירים", "{number} תכשירים"),
-    ),
-    "equivalents_short": (
-        (
-            "one product has the same active ingredients, strength and form as {name}: {line}",
-            "{number} products have the same active ingredients, strength and form as {name}",
-            "{number} products have the same active ingredients, strength and form as {name}",
-        ),
-        (
-            "לתכשיר אחד אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}: {line}",
-            "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}",
-            "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}",
-        ),
     ),
     "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
     "units_low": (

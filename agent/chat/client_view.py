@@ -22,8 +22,8 @@ def event_shown(event: NumberedEvent, *, cards: bool) -> NumberedEvent:
 
 def delta_shown(delta: MessageDelta, *, cards: bool) -> MessageDelta:
     """Return the next piece of an answer for such a client."""
-    whole = delta.get("whole")
-    piece = whole if whole is not None and not cards else delta
+    brief = delta.get("brief")
+    piece = brief if brief is not None and cards else delta
     return {
         "type": "message.delta",
         "run_id": delta["run_id"],
@@ -34,4 +34,4 @@ def delta_shown(delta: MessageDelta, *, cards: bool) -> MessageDelta:
 
 def progress_shown(progress: Progress, *, cards: bool) -> Progress:
     """Return what a run has shown so far for such a client."""
-    return {**progress, "text": progress["text"] if cards else progress.get("whole", progress["text"])}
+    return {**progress, "text": progress.get("brief", progress["text"]) if cards else progress["text"]}

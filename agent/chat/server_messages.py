@@ -84,12 +84,12 @@ class Piece(TypedDict):
 class MessageDelta(Piece):
     """Brings the next piece of an answer; an empty one at 0 takes everything back.
 
-    `whole` is the piece for clients without cards, if it differs; no client is sent it under this name.
+    `brief` is the piece for clients that show cards, if it differs; no client is sent it under this name.
     """
 
     type: Literal["message.delta"]
     run_id: str
-    whole: NotRequired[Piece]
+    brief: NotRequired[Piece]
 
 
 class RunCompleted(TypedDict):

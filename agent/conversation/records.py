@@ -122,5 +122,5 @@ class Progress(TypedDict):
     attempt: int
     calls: list[ToolCall]
     text: str
-    # The same for a client that shows no cards.
-    whole: NotRequired[str]
+    # The same for a client that shows the cards.
+    brief: NotRequired[str]

@@ -133,8 +133,8 @@ class Speech(Protocol):
         """Return why a sentence of the model's own may not be shown, [] when it may."""
         ...
 
-    def show(self, text: str, whole: str | None = None) -> None:
-        """Show the next piece of the answer; `whole` is the same for a client without cards, if it differs."""
+    def show(self, text: str, brief: str | None = None) -> None:
+        """Show the next piece of the answer; `brief` is the same beside its cards, if it differs."""
         ...
 
     def restart(self) -> None:

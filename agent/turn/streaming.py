@@ -24,21 +24,21 @@ class Speaker:
         """Return why a sentence of a language model's own may not be shown, [] when it may."""
         return await self._check.of_sentence(sentence, language)
 
-    def show(self, text: str, whole: str | None = None) -> None:
-        """Show the next piece of the answer; `whole` is the same for a client without cards, if it differs."""
-        self._progress.say(text, whole)
+    def show(self, text: str, brief: str | None = None) -> None:
+        """Show the next piece of the answer; `brief` is the same beside its cards, if it differs."""
+        self._progress.say(text, brief)
 
     def restart(self) -> None:
         """Take back what was shown: the answer begins anew."""
-        if self._progress.text or self._progress.whole:
+        if self._progress.text:
             self._progress.unsay()
 
     def finish(self, reply: Reply) -> None:
         """Show the rest of the answer as it will be stored."""
         beside = reply.brief or reply.text
-        if not (beside.startswith(self._progress.text) and reply.text.startswith(self._progress.whole)):
+        if not (reply.text.startswith(self._progress.text) and beside.startswith(self._progress.brief)):
             self.restart()
-        rest = sentences(beside[len(self._progress.text) :])
-        whole_rest = sentences(reply.text[len(self._progress.whole) :])
-        for sentence, whole in zip_longest(rest, whole_rest, fillvalue=""):
-            self._progress.say(sentence, whole)
+        rest = sentences(reply.text[len(self._progress.text) :])
+        brief_rest = sentences(beside[len(self._progress.brief) :])
+        for sentence, brief in zip_longest(rest, brief_rest, fillvalue=""):
+            self._progress.say(sentence, brief)

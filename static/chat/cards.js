@@ -103,23 +103,24 @@ function table(title, columns, rows, lang) {
 /** Products with their tags and what there is of each. */
 function products(data, lang) {
   const all = objects(data.products);
-  const rows = all.map((each, at) => [[place(at, all), piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
+  const rows = all.map((each) => [[piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
   const columns = Array.isArray(data.columns) ? data.columns.slice(0, 2) : [];
-  return rows.length ? table(data.title, columns, rows, lang) : null;
+  return rows.length ? numbered(table(data.title, columns, rows, lang), rows) : null;
 }
 
 function stores(data, lang) {
   const words = data.words && typeof data.words === "object" ? data.words : {};
   const all = objects(data.stores);
-  return list(all, (each) => store(each, lang, words, place(all.indexOf(each), all)), lang);
+  return numbered(list(all, (each) => store(each, lang, words), lang), all);
 }
 
-/** The number of a row among several, so that a customer can point at one ("the second one"). */
-function place(at, all) {
-  return all.length > 1 ? `${at + 1}. ` : null;
+/** Numbers the rows of an element, if there are several, so that a customer can point at one ("the second one"). */
+function numbered(element, all) {
+  if (all.length > 1) element?.classList.add("chat-numbered");
+  return element;
 }
 
-function store(data, lang, words, number) {
+function store(data, lang, words) {
   const opening = data.open === true ? "open" : data.open === false ? "closed" : "plain";
   const where = [piece(data.km, lang), marked("clock", data.hours, lang, opening)].filter(Boolean);
   const today = [data.today, data.note].map((each) => sentence(each, lang, { class: "chat-soft" }));
@@ -127,7 +128,7 @@ function store(data, lang, words, number) {
   return h(
     "li",
     {},
-    lead(data.name, level(data, lang), lang, number),
+    lead(data.name, level(data, lang), lang),
     where.length ? h("p", { class: "chat-line" }, where) : null,
     today,
     links.length ? h("p", { class: "chat-links" }, links) : null,
@@ -135,10 +136,10 @@ function store(data, lang, words, number) {
 }
 
 /** The first line of a block: its name, and what is most wanted of it. */
-function lead(name, beside, lang, number = null) {
+function lead(name, beside, lang) {
   const words = piece(name, lang);
   if (!words && !beside) return null;
-  return h("p", { class: "chat-lead" }, words && h("b", {}, number, words), beside);
+  return h("p", { class: "chat-lead" }, words && h("b", {}, words), beside);
 }
 
 /** A link that calls; a number that is none stays text. */

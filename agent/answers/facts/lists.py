@@ -16,6 +16,7 @@ from agent.inference.base import StepResult
 
 MOST_LISTED: Final = 10
 _FEW: Final = 3  # of products: enough to show that they exist, and to name those that a place has
+_OF_THEM: Final = {True: "of_them_all", None: "of_them_some", False: "of_them_none"}
 _ANSWERED_BY_NAMES: Final = frozenset({"NOT_FOUND", "MED_NOT_FOUND", "AMBIGUOUS"})
 _NAMES: Final = ("medication_name", "medication_query", "query")
 
@@ -55,38 +56,46 @@ def list_fact(
     more = renderer.say("more_exist") if len(products) > MOST_LISTED or evidence.get("more") else ""
     note = "" if is_choice else renderer.say("category_note")
     subject = renderer.of(products[0], "category")
-    number = renderer.word("number", str(len(shown)))
-    found = renderer.count("products", len(shown), number=number)
-    short = f"{head or brief_head} {found}{_in_stock(renderer, shown, evidence)}.".strip()
+    brief = None
+    if len(shown) > 1:
+        stock, number = _in_stock(renderer, shown, evidence), renderer.word("number", str(len(shown)))
+        found = renderer.say("list_short", head=head or brief_head, number=number, stock=stock)
+        brief = " ".join(part for part in (found, more, note) if part)
     return Fact(
         "list",
         subject,
         paragraphs(head, numbered(lines), more, note),
         is_lasting=False,
-        brief=" ".join(part for part in (short, more, note) if part) if len(shown) > 1 else None,
+        brief=brief,
         on_card=products_on_card(renderer, shown, evidence),
     )
 
 
 def _in_stock(renderer: Renderer, products: Sequence[ProductFacts], evidence: Evidence) -> str:
-    """Return whether all, some or none of these products are in stock, at the place that is talked about if there is one."""
+    """Return whether all, some or none of these products are in stock, at the place that is talked about if there is one.
+
+    It has no quantity of a controlled medicine, so nothing is said of a list with one.
+    """
     if any(facts["controlled"] for facts in products):
         return ""
     totals = totals_of(evidence)
     stocked = [bool(totals.get(facts["id"])) for facts in products]
-    at = f" {renderer.say('in_store', store=renderer.of(evidence['there']))}" if "there" in evidence else ""
-    here = [bool(packs_there(evidence, facts["id"])) for facts in products] if at else stocked
+    if "there" not in evidence:
+        return renderer.say(_OF_THEM[_share(stocked)], at="")
+    at = f" {renderer.say('in_store', store=renderer.of(evidence['there']))}"
+    here = [bool(packs_there(evidence, facts["id"])) for facts in products]
     named = [renderer.of(facts) for facts, is_here in zip(products, here, strict=True) if is_here]
-    if at and 0 < len(named) <= _FEW:
+    if 0 < len(named) <= _FEW:
         return renderer.say("of_them_there", at=at, names=listed(named, renderer.language))
-    words = renderer.say(f"of_them_{_share(here)}", at=at)
-    if at and not any(here) and any(stocked):
-        words += renderer.say(f"of_them_elsewhere_{_share(stocked)}")
-    return f", {words}"
+    words = renderer.say(_OF_THEM[_share(here)], at=at)
+    if not named and any(stocked):
+        words += renderer.say("of_them_elsewhere_all" if all(stocked) else "of_them_elsewhere_some")
+    return words
 
 
-def _share(flags: Sequence[bool]) -> str:
-    return "all" if all(flags) else "some" if any(flags) else "none"
+def _share(flags: Sequence[bool]) -> bool | None:
+    """Return whether all are true: yes, no (none is), or neither."""
+    return True if all(flags) else None if any(flags) else False
 
 
 def _line(renderer: Renderer, facts: ProductFacts, evidence: Evidence) -> str:
@@ -122,10 +131,7 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         ]
         head = renderer.say("equivalents_head", name=name)
         texts = [f"{head}\n{numbered(lines)}", renderer.say("disclosure")]
-        number = renderer.word("number", str(len(products)))
-        found = renderer.count("equivalents_short", len(products), name=name, number=number, line=lines[0])
-        stock = _in_stock(renderer, products, result.evidence) if len(products) > 1 else ""
-        brief = f"{found[:1].upper()}{found[1:]}{stock}. {texts[1]}"
+        brief = _equivalents_in_short(renderer, name, products, result.evidence, lines[0])
     elif not result.ok:
         is_none = result.code == "NO_EQUIVALENTS_FOUND"
         texts = [renderer.say("no_equivalents", name=name) if is_none else renderer.say("data_error")]
@@ -138,8 +144,21 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         is_required=True,
         is_lasting=False,
         brief=brief,
-        on_card=products_on_card(renderer, products, result.evidence) if products else (),
+        on_card=(*products_on_card(renderer, products, result.evidence), renderer.say("disclosure"))
+        if products
+        else (),
     )
+
+
+def _equivalents_in_short(
+    renderer: Renderer, name: str, products: Sequence[ProductFacts], evidence: Evidence, first: str
+) -> str:
+    """Return in one sentence how many equivalents there are; the card has them, with the whole disclosure."""
+    if len(products) == 1:
+        return renderer.say("equivalent_short", name=name, line=first)
+    number, stock = renderer.word("number", str(len(products))), _in_stock(renderer, products, evidence)
+    found = renderer.say("equivalents_short", name=name, number=number, stock=stock)
+    return found[:1].upper() + found[1:]
 
 
 def unresolved_fact(renderer: Renderer, result: StepResult) -> Fact:

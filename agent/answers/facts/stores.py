@@ -138,11 +138,12 @@ def _branches_in_short(
     first = stocked[0]
     details = ", ".join(_details(renderer, first, is_open_asked))
     key = "branches_short" if first.get("km") is None else "branches_short_nearest"
+    if len(stocked) == 1:
+        key = "branch_short"
     # The card shows no more of them; how many there are in all is not known here.
     number = "several" if len(rows) > MOST_BRANCHES else str(len(stocked))
-    return renderer.count(
+    return renderer.say(
         key,
-        len(stocked),
         name=renderer.of(facts),
         number=renderer.word("number", number),
         where=f" {renderer.say('in_city', city=city)}" if city else "",
