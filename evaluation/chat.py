@@ -22,7 +22,6 @@ class Answer:
     """Everything that came back for one message."""
 
     texts: list[str] = field(default_factory=list)
-    card_lines: list[str] = field(default_factory=list)
     lang: str = ""
     tools: list[str] = field(default_factory=list)
     events: list[str] = field(default_factory=list)
@@ -30,6 +29,7 @@ class Answer:
     error: str = ""
     confirm_id: str = ""
     seconds: float = 0.0
+    card_lines: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:

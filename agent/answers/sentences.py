@@ -283,6 +283,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "of_them_some": (", some of them in stock{at}", ", חלקם במלאי{at}"),
     "of_them_none": (", none of them in stock{at}", ", אף אחד מהם אינו במלאי{at}"),
     "of_them_there": ("; in stock{at}: {names}", "; במלאי{at}: {names}"),
+    "of_them_rest_all": ("; other stores have the rest", "; את השאר יש בחנויות אחרות"),
+    "of_them_rest_some": ("; other stores have some of the rest", "; חלק מהשאר יש בחנויות אחרות"),
     "of_them_elsewhere_all": ("; other stores have all of them", "; בחנויות אחרות יש את כולם"),
     "of_them_elsewhere_some": ("; other stores have some of them", "; בחנויות אחרות יש את חלקם"),
     "ask_branch": ("contact the branch", "לבירור בסניף"),

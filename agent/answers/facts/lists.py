@@ -17,6 +17,13 @@ from agent.inference.base import StepResult
 MOST_LISTED: Final = 10
 _FEW: Final = 3  # of products: enough to show that they exist, and to name those that a place has
 _OF_THEM: Final = {True: "of_them_all", None: "of_them_some", False: "of_them_none"}
+_ELSEWHERE: Final = {
+    (False, True): "of_them_elsewhere_all",
+    (False, False): "of_them_elsewhere_some",
+    (True, True): "of_them_rest_all",
+    (True, False): "of_them_rest_some",
+}
+"""By whether the place has any of a list, and whether other stores have all the rest."""
 _ANSWERED_BY_NAMES: Final = frozenset({"NOT_FOUND", "MED_NOT_FOUND", "AMBIGUOUS"})
 _NAMES: Final = ("medication_name", "medication_query", "query")
 
@@ -86,11 +93,13 @@ def _in_stock(renderer: Renderer, products: Sequence[ProductFacts], evidence: Ev
     here = [bool(packs_there(evidence, facts["id"])) for facts in products]
     named = [renderer.of(facts) for facts, is_here in zip(products, here, strict=True) if is_here]
     if 0 < len(named) <= _FEW:
-        return renderer.say("of_them_there", at=at, names=listed(named, renderer.language))
-    words = renderer.say(_OF_THEM[_share(here)], at=at)
-    if not named and any(stocked):
-        words += renderer.say("of_them_elsewhere_all" if all(stocked) else "of_them_elsewhere_some")
-    return words
+        words = renderer.say("of_them_there", at=at, names=listed(named, renderer.language))
+    else:
+        words = renderer.say(_OF_THEM[_share(here)], at=at)
+    rest = [has_some for has_some, is_here in zip(stocked, here, strict=True) if not is_here]
+    if not any(rest):
+        return words
+    return words + renderer.say(_ELSEWHERE[bool(named), all(rest)])
 
 
 def _share(flags: Sequence[bool]) -> bool | None:
