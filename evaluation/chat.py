@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 
 from websockets.asyncio.client import connect
 
+from agent.answers.card_texts import card_lines
 from evaluation.scenario import Scenario, Turn
 from evaluation.wording import plain
 
@@ -28,11 +29,12 @@ class Answer:
     error: str = ""
     confirm_id: str = ""
     seconds: float = 0.0
+    card_lines: list[str] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        """The whole text, without direction marks."""
-        return plain("\n".join(self.texts))
+        """What the customer reads, without direction marks: the text, and what the cards beside it show without a click."""
+        return plain("\n".join([*self.texts, *self.card_lines]))
 
 
 class Chat:
@@ -74,6 +76,7 @@ class Chat:
                 answer.texts.append(got["text"])
                 answer.lang = got["lang"]
                 answer.cards += [card["kind"] for card in got["cards"]]
+                answer.card_lines += [line for card in got["cards"] for line in card_lines(card)]
                 # The message lists the calls; a very quick answer may come without a "tool.started".
                 answer.tools = [call["name"] for call in got.get("tools", ())] or answer.tools
             elif kind == "tool.started":

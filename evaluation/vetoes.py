@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -87,10 +87,15 @@ def answers_judged() -> Iterator[JudgedAnswer]:
                 inputs_so_far.append(inputs.get(event.run_id))
             # The other events of a turn come before its answer, so their effects are known here.
             yield JudgedAnswer(
-                plain(event.payload["text"]), event.payload["lang"], event.payload, message, all_messages, language,
+                plain(_worded(event.payload)), event.payload["lang"], event.payload, message, all_messages, language,
                 earlier, own, verified, code_requested, list(inputs_so_far),
             )  # fmt: skip
             language = event.payload["lang"]
+
+
+def _worded(payload: Mapping[str, Any]) -> str:
+    """Return the text of an answer, whole and as it stood beside its cards."""
+    return "\n\n".join(text for text in (payload["text"], payload.get("brief")) if text)
 
 
 # -- Advice ----------------------------------------------------------------------------------------------------

@@ -1,9 +1,13 @@
-"""Define an answer: facts and the words between them, in their order. Every reply to a customer is composed of answers."""
+"""Define an answer: facts and the words between them, in their order. Every reply to a customer is composed of answers.
+
+Its text exists twice: whole, and brief for a client that shows the cards beside it.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, cast
 
+from agent.answers.card_texts import bare, texts_shown
 from agent.answers.cards import Card
 from agent.answers.facts.fact import Fact
 from agent.inference.base import Reply
@@ -12,7 +16,7 @@ from pharmacy_site.lib.text import Language
 
 Piece = Fact | str
 """A fact, or words that connect facts: a greeting, a head, a question."""
-_MOST_CARDS: Final = 4
+MOST_CARDS: Final = 4
 _MOST_SUGGESTIONS: Final = 3
 
 
@@ -29,13 +33,7 @@ class Answer:
     @property
     def text(self) -> str:
         """The whole text."""
-        text = ""
-        for piece in self.pieces:
-            said = piece if isinstance(piece, str) else piece.text
-            if text and said and not (text[-1].isspace() or said[0].isspace()):
-                text += "\n\n"
-            text += said
-        return text
+        return text_beside(self.pieces, ())
 
     @property
     def facts(self) -> list[Fact]:
@@ -46,6 +44,38 @@ class Answer:
     def quoted(self) -> list[str]:
         """The leaflet texts in it, which may say what no other sentence may."""
         return [quote for fact in self.facts for quote in fact.quotes]
+
+
+def text_beside(pieces: Iterable[Piece], cards: Sequence[Card]) -> str:
+    """Return the text of these pieces beside these cards: a fact is brief if one of them shows its details.
+
+    With one more piece the text only grows, so it can be shown while the pieces come.
+    """
+    shown = [texts_shown(card) for card in cards]
+    text, gap = "", ""
+    said: set[tuple[str, ...]] = set()
+    for piece in pieces:
+        words = piece if isinstance(piece, str) else _said(piece, shown, text, said)
+        if not words.strip():
+            gap = max(gap, words, key=len)
+            continue
+        if text and not (text[-1].isspace() or words[0].isspace()):
+            text += gap or "\n\n"
+        text, gap = text + words, ""
+    return text
+
+
+def _said(fact: Fact, shown: Iterable[set[str]], before: str, said: set[tuple[str, ...]]) -> str:
+    """Return what is said of a fact after this text. `said`: of which products the stock was told."""
+    is_first = fact.kind == "stock" and not (fact.polarity and fact.on_card[:1] in said)
+    if fact.kind == "stock" and fact.polarity:
+        said.add(fact.on_card[:1])
+    details = {bare(text) for text in fact.on_card}
+    if fact.brief is None or not any(details <= texts for texts in shown):
+        return fact.text
+    if not fact.brief and (is_first or before.endswith(":")):
+        return fact.text
+    return fact.brief
 
 
 def spaced(pieces: Iterable[Piece], gap: str = " ") -> list[Piece]:
@@ -79,12 +109,15 @@ def compose(
 ) -> Reply:
     """Return these answers as the reply to a customer, after which the conversation has this state."""
     whole = joined(answers)
+    text, cards = whole.text, whole.cards[:MOST_CARDS]
+    brief = text_beside(whole.pieces, cards) or text
     known = {key: value for key, value in state.items() if value not in (None, "", [])}
     return Reply(
-        text=whole.text,
+        text=text,
         language=language,
         state=cast(ConversationState, known),
-        cards=whole.cards[:_MOST_CARDS],
+        brief=brief if brief != text else "",
+        cards=cards,
         suggestions=list(dict.fromkeys(whole.suggestions))[:_MOST_SUGGESTIONS],
         quoted=whole.quoted,
         fixed=fixed,

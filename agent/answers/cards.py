@@ -184,6 +184,24 @@ def _store(renderer: Renderer, facts: ProductFacts, store: StockFacts) -> StoreR
     return row
 
 
+def stock_on_card(
+    renderer: Renderer, facts: ProductFacts, stores: Sequence[StockFacts], *, with_hours: bool = False
+) -> tuple[str, ...]:
+    """Return what a stock card shows of these stores and of how much each has: title, names, packs, distances."""
+    rows = [_store(renderer, facts, store) for store in stores]
+    hours = [row["hours"] for row in rows] if with_hours else []
+    shown = [text for row in rows for text in (row["name"], row["stock"], row["km"])]
+    return renderer.say("card_stock", name=renderer.of(facts)), *(text for text in (*shown, *hours) if text)
+
+
+def products_on_card(
+    renderer: Renderer, products: Sequence[ProductFacts], evidence: Evidence
+) -> tuple[str, ...]:
+    """Return what a card of a list shows of these products: names and packs."""
+    rows = products_card(renderer, "stock", "", products, evidence, "")["data"]["products"]
+    return tuple(text for row in rows for text in (row["name"], row["stock"]))
+
+
 def _level(renderer: Renderer, facts: ProductFacts, quantity: int, *, low: bool = False) -> Level:
     """Return how many there are, in words; never a number for a controlled medicine."""
     if facts.get("controlled"):

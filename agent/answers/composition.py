@@ -9,7 +9,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from agent.answers.answer import Answer, Piece
+from agent.answers.answer import Answer, Piece, text_beside
+from agent.answers.cards import Card
 from agent.answers.connecting_sentences import CONNECTING
 from agent.answers.facts.fact import MARKER, Fact, Menu, names_in_marker
 from agent.answers.glue import verdict_removed
@@ -48,8 +49,10 @@ class Composition:
     menu: Menu
     faults: Callable[[str], Awaitable[list[str]]]
     """Says why a connecting sentence may not be shown."""
-    show: Callable[[str], None]
-    """Shows the next piece of the answer."""
+    show: Callable[..., None]
+    """Shows the next piece of the answer, and its brief form beside the cards where that differs."""
+    cards: Sequence[Card] = ()
+    """The cards that the answer will have."""
     answer: Answer = field(default_factory=Answer)
     """What is shown so far."""
     chosen: list[Fact] = field(default_factory=list)
@@ -205,8 +208,11 @@ class Composition:
         else:
             gap = "\n" if self._breaks else " "
         self._breaks, self._is_after_paragraph = 0, is_paragraph
+        before, whole_before = text_beside(self.answer.pieces, self.cards), self.text
         self.answer.pieces = [*self.answer.pieces, *([gap] if gap else []), piece]
-        self.show(gap + (piece if isinstance(piece, str) else piece.text))
+        beside = text_beside(self.answer.pieces, self.cards)
+        shown, whole = beside[len(before) :], self.text[len(whole_before) :]
+        self.show(whole, *([shown] if shown != whole else []))
 
     def _has(self, fact: Fact) -> bool:
         return any(fact.text == one.text for one in self.used)

@@ -10,7 +10,6 @@ from django.conf import settings
 from agent.answers.answer import Answer, compose
 from agent.answers.emergency_sentences import OTHER_LANGUAGES
 from agent.answers.handoffs import person_offered
-from agent.answers.layout import paragraphs
 from agent.answers.render import say
 from agent.inference.base import Reply, Turn
 from agent.safety.emergency import CALL_NOW, Alarm, Emergency
@@ -55,7 +54,7 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
         return headed(reply, still_open)
     if Emergency.SELF_HARM in still_open:
         line = _sentence("emergency_line", Emergency.SELF_HARM, turn.language)
-        reply = replace(reply, text=paragraphs(reply.text, line))
+        reply = reply.framed(after=line)
     return _with_phones(reply)
 
 
@@ -102,7 +101,7 @@ def headed(reply: Reply, kinds: Sequence[str]) -> Reply:
     """Return a reply whose first lines have the number of the first of these kinds, and that of a crisis among them."""
     shown = [kind for kind in kinds if kind == kinds[0] or kind == Emergency.SELF_HARM]
     lines = [_sentence("emergency_line", Emergency(kind), reply.language) for kind in shown]
-    return _with_phones(replace(reply, text=paragraphs("\n".join(lines), reply.text)))
+    return _with_phones(reply.framed(before="\n".join(lines)))
 
 
 def with_buttons(reply: Reply, turn: Turn, *, can_end: bool) -> Reply:

@@ -12,6 +12,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from django.conf import settings
 from django.db import DatabaseError
 
+from agent.chat.client_view import delta_shown, event_shown, progress_shown
 from agent.chat.progress import messages_of, rest_of
 from agent.chat.protocol import TIMED_OUT, ActiveRun
 from agent.chat.server_messages import EphemeralMessage, ServerMessage
@@ -40,6 +41,8 @@ class ChatSocket(AsyncWebsocketConsumer):
     leaving = False
     # The client does not read.
     stuck = False
+    # The client shows cards; one that does not gets whole texts.
+    shows_cards = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -91,7 +94,7 @@ class ChatSocket(AsyncWebsocketConsumer):
     def _deliver(self, event: NumberedEvent) -> None:
         """Send a numbered event; nothing more is sent of a run that it ends."""
         self.sent_seq = event["seq"]
-        self.push(event)
+        self.push(event_shown(event, cards=self.shows_cards))
         if _ends_run(event):
             self._ended_run = event["run_id"]
             if event["type"] == "message.completed":
@@ -120,6 +123,7 @@ class ChatSocket(AsyncWebsocketConsumer):
         if message["type"] == "run.started":
             self._shown = (message["run_id"], 0)
         elif message["type"] == "message.delta":
+            message = delta_shown(message, cards=self.shows_cards)
             run_id, shown = self._shown
             if message["run_id"] != run_id or message["offset"] > shown:
                 self._fill(message["run_id"])
@@ -141,6 +145,7 @@ class ChatSocket(AsyncWebsocketConsumer):
             progress = await run_urgent(runs.progress_of)(run_id)
             if run_id == self._ended_run:
                 return
+            progress = progress and progress_shown(progress, cards=self.shows_cards)
             shown = self._shown[1] if self._shown[0] == run_id else 0
             if progress and (rest := rest_of(progress, shown)):
                 self._shown = (run_id, len(progress["text"]))
@@ -175,6 +180,7 @@ class ChatSocket(AsyncWebsocketConsumer):
         """Send what the run at work has shown so far, without what the client has of the same attempt."""
         if not progress:
             return
+        progress = progress_shown(progress, cards=self.shows_cards)
         same = (
             active is not None
             and active.run_id == progress["run_id"]

@@ -16,6 +16,7 @@ from agent.answers import render
 from agent.chat import protocol
 from agent.chat.admission import address_of, origin_allowed, socket_admitted
 from agent.chat.chat_socket import ChatSocket
+from agent.chat.client_view import event_shown
 from agent.chat.process import Process, process
 from agent.chat.protocol import FORBIDDEN, RESTART, TIMED_OUT, BadMessage
 from agent.chat.server_messages import ErrorMessage, HelloOk
@@ -135,6 +136,7 @@ class ChatConsumer(ChatSocket):
         if self.key:
             raise BadMessage
         self.language = message.lang or "en"
+        self.shows_cards = message.cards is not False
         entrance = await run_urgent(embedding.entrance)(
             address=self.address,
             language=self.language,
@@ -169,7 +171,7 @@ class ChatConsumer(ChatSocket):
             "conversation": entrance.secret,
             "last_seq": self.sent_seq,
             "mode": mode,
-            "events": resumed.missed,
+            "events": [event_shown(event, cards=self.shows_cards) for event in resumed.missed],
             "retention_days": settings.CHAT_RETENTION_DAYS,
             "feedback": [{"seq": seq, "rating": rating} for seq, rating in resumed.ratings],
             "identity": "elsewhere" if entrance.identity_elsewhere else "here",

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from agent.answers.render import say
 from agent.chat.process import ring_from_thread, send_from_thread
+from agent.chat.server_messages import HandoffQueue
 from agent.conversation import events
 from agent.conversation.handoff import queue_place
 from agent.models import Conversation
@@ -42,4 +43,5 @@ def _tell_queue() -> None:
     keys = dict(conversations.values_list("pk", "secret_hash"))
     for before, row in enumerate(waiting):
         if row.conversation_id in keys:
-            send_from_thread(keys[row.conversation_id], {"type": "handoff.queue", **queue_place(row, before)})
+            news: HandoffQueue = {"type": "handoff.queue", **queue_place(row, before)}
+            send_from_thread(keys[row.conversation_id], news)

@@ -19,6 +19,8 @@ class RunProgress:
     attempt: int
     calls: dict[str, ToolRun] = field(default_factory=dict)
     text: str = ""
+    # The answer for clients that show its cards.
+    brief: str = ""
     # Something was shown since it was last stored.
     changed: bool = False
 
@@ -36,14 +38,23 @@ class RunProgress:
         self.calls[call.call_id] = call
         self._send(_finished(str(self.run_id), _stored(call)))
 
-    def say(self, text: str) -> None:
-        """Show the next piece of the answer, which has been checked."""
-        offset, self.text = len(self.text), self.text + text
-        self._send({"type": "message.delta", "run_id": str(self.run_id), "offset": offset, "text": text})
+    def say(self, text: str, brief: str | None = None) -> None:
+        """Show the next piece of the answer, which was checked; `brief` is the same beside its cards, if it differs."""
+        brief = text if brief is None else brief
+        delta: MessageDelta = {
+            "type": "message.delta",
+            "run_id": str(self.run_id),
+            "offset": len(self.text),
+            "text": text,
+        }
+        if (self.text, text) != (self.brief, brief):
+            delta["brief"] = {"offset": len(self.brief), "text": brief}
+        self.text, self.brief = self.text + text, self.brief + brief
+        self._send(delta)
 
     def unsay(self) -> None:
         """Take the answer so far back: the next piece begins at 0."""
-        self.text = ""
+        self.text = self.brief = ""
         self._send({"type": "message.delta", "run_id": str(self.run_id), "offset": 0, "text": ""})
 
     def answered(self) -> None:
@@ -53,7 +64,13 @@ class RunProgress:
     def snapshot(self) -> Progress:
         """Return what was shown so far."""
         calls = [_stored(call) for call in self.calls.values()]
-        return {"run_id": str(self.run_id), "attempt": self.attempt, "calls": calls, "text": self.text}
+        return {
+            "run_id": str(self.run_id),
+            "attempt": self.attempt,
+            "calls": calls,
+            "text": self.text,
+            "brief": self.brief,
+        }
 
     def _send(self, message: RunMessage) -> None:
         self.changed = True

@@ -106,6 +106,7 @@ class Hello(_Part):
     last_seq: Count = 0
     lang: Literal["en", "he"] | None = None
     active_run: ActiveRun | None = None
+    cards: bool | None = None
     site: Secret | None = None
     ticket: Secret | None = None
 

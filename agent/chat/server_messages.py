@@ -74,13 +74,22 @@ class ToolFinished(TypedDict):
     duration_ms: int
 
 
-class MessageDelta(TypedDict):
-    """Brings the next piece of an answer, from this character on; an empty one at 0 takes everything back."""
+class Piece(TypedDict):
+    """A piece of an answer, from this character on."""
+
+    offset: int
+    text: str
+
+
+class MessageDelta(Piece):
+    """Brings the next piece of an answer; an empty one at 0 takes everything back.
+
+    `brief` is the piece for clients that show cards, if it differs; no client is sent it under this name.
+    """
 
     type: Literal["message.delta"]
     run_id: str
-    offset: int
-    text: str
+    brief: NotRequired[Piece]
 
 
 class RunCompleted(TypedDict):

@@ -216,7 +216,7 @@ def redacted(event: NumberedEvent) -> NumberedEvent:
     if event["type"] != "message.completed":
         return event
     text = say("veiled" if event["role"] == "assistant" else "veiled_words", as_language(event["lang"]))
-    hidden = {"text": text, "cards": [], "suggestions": [], "tools": [], "locate": False}
+    hidden = {"text": text, "brief": "", "cards": [], "suggestions": [], "tools": [], "locate": False}
     return cast("NumberedEvent", event | {key: value for key, value in hidden.items() if key in event})
 
 

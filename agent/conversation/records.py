@@ -29,6 +29,7 @@ class NumberedEvent(TypedDict):
     role: NotRequired[str]
     lang: NotRequired[str]
     text: NotRequired[str]
+    brief: NotRequired[str]
     cards: NotRequired[list[Any]]
     suggestions: NotRequired[list[Any]]
     tools: NotRequired[list[Any]]
@@ -51,6 +52,8 @@ class MessagePayload(TypedDict):
     # Of an answer:
     run_id: NotRequired[str]
     tools: NotRequired[list[Any]]
+    # What a client that shows the cards reads instead of `text`, which is whole.
+    brief: NotRequired[str]
     factual: NotRequired[bool]
     # Whether the customer's location would help.
     locate: NotRequired[bool]
@@ -119,3 +122,5 @@ class Progress(TypedDict):
     attempt: int
     calls: list[ToolCall]
     text: str
+    # The same for a client that shows the cards.
+    brief: NotRequired[str]

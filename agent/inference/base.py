@@ -6,7 +6,7 @@ puts into a call about a patient is compared with the server's record of the con
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -82,8 +82,9 @@ class Turn:
 
 @dataclass(frozen=True)
 class Reply:
-    """A worded answer. `quoted` are leaflet texts that it cites verbatim; `state` replaces the conversation's.
+    """A worded answer. `brief` is its text for a client that shows the cards, empty if it is the same.
 
+    `quoted` are leaflet texts that it cites verbatim; `state` replaces the conversation's.
     `fixed` marks the server's own sentences (emergencies, codes), which are not checked again. `free` marks an answer that a
     language model worded. `phones` are numbers to call now.
     """
@@ -91,6 +92,7 @@ class Reply:
     text: str
     language: Language
     state: ConversationState
+    brief: str = ""
     cards: Sequence[Mapping[str, object]] = ()
     """See `agent.answers.cards`."""
     suggestions: Sequence[str] = ()
@@ -98,6 +100,14 @@ class Reply:
     fixed: bool = False
     free: bool = False
     phones: Sequence[str] = ()
+
+    def framed(self, before: str = "", after: str = "") -> "Reply":
+        """Return the reply with paragraphs before and after its text, whole and brief."""
+
+        def around(text: str) -> str:
+            return "\n\n".join(part for part in (before, text, after) if part)
+
+        return replace(self, text=around(self.text), brief=self.brief and around(self.brief))
 
 
 class ModelUnavailable(Exception):
@@ -123,8 +133,8 @@ class Speech(Protocol):
         """Return why a sentence of the model's own may not be shown, [] when it may."""
         ...
 
-    def show(self, text: str) -> None:
-        """Show the next piece of the answer."""
+    def show(self, text: str, brief: str | None = None) -> None:
+        """Show the next piece of the answer; `brief` is the same beside its cards, if it differs."""
         ...
 
     def restart(self) -> None:

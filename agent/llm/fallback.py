@@ -10,6 +10,7 @@ from functools import partial
 from typing import Final
 
 from agent.answers.allergies import allergy_part
+from agent.answers.answer import MOST_CARDS
 from agent.answers.composition import Composition
 from agent.answers.emergencies import alarm_reply
 from agent.answers.facts.fact import Fact, Menu
@@ -229,7 +230,9 @@ class FallbackSession(Session):
         return replace(self.turn, state=state)
 
     def _composition(self, speech: Speech) -> Composition:
-        return Composition(self._menu, partial(speech.faults, language=self.language), speech.show)
+        renderer = replace(self._understood.renderer, turn=self.turn)
+        cards = obligations.cards_of(renderer, self._results)[:MOST_CARDS]
+        return Composition(self._menu, partial(speech.faults, language=self.language), speech.show, cards)
 
     async def _carry_out(self, procedure: Procedure, speech: Speech) -> Sequence[Step] | Reply:
         """Do what the language model may only ask for: raise an emergency, or let the offline model carry out a plan."""
@@ -266,8 +269,7 @@ class FallbackSession(Session):
         state: ConversationState = {**answered.state, "basic": True}
         if self.turn.state.get("basic"):
             return replace(answered, state=state)
-        text = f"{say('basic_mode', answered.language)}\n\n{answered.text}"
-        return replace(answered, state=state, text=text)
+        return replace(answered, state=state).framed(before=say("basic_mode", answered.language))
 
 
 def needs_fixed_steps(understood: Understood, turn: Turn) -> bool:

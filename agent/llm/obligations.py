@@ -81,7 +81,7 @@ def completed(
     renderer = replace(understood.renderer, turn=turn)
     state = _talked_about(results)
     own = composed.answer
-    own.cards = list(_cards(renderer, results))
+    own.cards = cards_of(renderer, results)
     own.suggestions = _chips(renderer, results, state)
     own.state = state | {"facts": composed.menu.to_remember()}
     if _offers_person(composed, results):
@@ -185,6 +185,11 @@ def _talked_about(results: Sequence[StepResult]) -> ConversationState:
 def _listed(result: StepResult) -> list[ProductFacts]:
     """Return the products of a list in the order in which the customer reads them."""
     return sorted_there(products_listed(result.evidence), result.evidence)[:MOST_LISTED]
+
+
+def cards_of(renderer: Renderer, results: Sequence[StepResult]) -> list[Card]:
+    """Return the cards of an answer that these results led to."""
+    return list(_cards(renderer, results))
 
 
 def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:

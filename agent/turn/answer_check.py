@@ -74,7 +74,12 @@ class OutputCheck:
         """Return the rules that a whole answer breaks."""
         if reply.free:
             return []  # facts, which code words, and sentences that `of_sentence` let pass one by one
-        problems = policy.check_output(reply.text, reply.language, quoted=reply.quoted)
+        texts = [reply.text, *([reply.brief] if reply.brief else [])]
+        problems = [
+            problem
+            for text in texts
+            for problem in policy.check_output(text, reply.language, quoted=reply.quoted)
+        ]
         problems += [
             f"promise:{names[0]}" for names, signs in _PROMISES.items() if self._promised(reply, names, signs)
         ]
@@ -155,7 +160,7 @@ def _shown(reply: Reply, known: Collection[str]) -> str:
 
     Texts of a card that are `known` word for word need no other proof.
     """
-    texts = [reply.text]
+    texts = [reply.text, reply.brief]
     for _, value in walk([card["data"] for card in reply.cards]):
         if isinstance(value, str):
             texts += [] if value in known else [value]

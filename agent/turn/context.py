@@ -246,6 +246,8 @@ def _payload(context: TurnContext, reply: Reply) -> MessagePayload:
     payload["factual"] = bool(payload["tools"]) or any(
         result.step.name == "store.info" for result in context.results
     )
+    if reply.brief:
+        payload["brief"] = reply.brief
     if confirm := context.run.input.get("confirm"):
         payload["confirm_id"], payload["decision"] = confirm["id"], confirm["decision"]
     if _is_personal(context):

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from agent.answers.emergencies import IS_IT_OVER, ended_reply, headed, held_reply, remark_reply, with_buttons
-from agent.answers.layout import paragraphs
 from agent.answers.render import say
 from agent.inference.base import FixedReply, Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.session import OfflineSession
@@ -151,7 +150,7 @@ class UnderAlarm(Session):
         state = answered.state
         if _is_asked(state):  # nobody answered it, and a later yes must not
             state = {**state, "pending": None}
-        answered = replace(answered, text=paragraphs(answered.text, self.held), state=state)
+        answered = replace(answered, state=state).framed(after=self.held)
         answered = with_buttons(headed(answered, opened["kinds"]), self.turn, can_end=bool(self.held))
         return _after(answered, self.turn, calm=self.is_calm)
 

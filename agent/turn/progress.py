@@ -6,9 +6,10 @@ from agent.turn.steps import ToolRun
 
 
 class ProgressSink(Protocol):
-    """Where a turn shows its progress; `text` is the answer that it has shown so far."""
+    """Where a turn shows its progress; `text` is the answer that it has shown so far, `brief` that beside its cards."""
 
     text: str
+    brief: str
 
     def tool_started(self, call: ToolRun) -> None:
         """Show that a tool is being called."""
@@ -18,8 +19,8 @@ class ProgressSink(Protocol):
         """Show that the tool has answered."""
         ...
 
-    def say(self, text: str) -> None:
-        """Show the next piece of the answer, which has been checked."""
+    def say(self, text: str, brief: str | None = None) -> None:
+        """Show the next piece of the answer, which was checked; `brief` is the same beside its cards, if it differs."""
         ...
 
     def unsay(self) -> None:

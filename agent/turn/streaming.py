@@ -1,6 +1,7 @@
 """Show an answer to the customer while it is generated."""
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from agent.answers.layout import sentences
 from agent.inference.base import Reply, StepResult
@@ -23,9 +24,9 @@ class Speaker:
         """Return why a sentence of a language model's own may not be shown, [] when it may."""
         return await self._check.of_sentence(sentence, language)
 
-    def show(self, text: str) -> None:
-        """Show the next piece of the answer."""
-        self._progress.say(text)
+    def show(self, text: str, brief: str | None = None) -> None:
+        """Show the next piece of the answer; `brief` is the same beside its cards, if it differs."""
+        self._progress.say(text, brief)
 
     def restart(self) -> None:
         """Take back what was shown: the answer begins anew."""
@@ -34,7 +35,10 @@ class Speaker:
 
     def finish(self, reply: Reply) -> None:
         """Show the rest of the answer as it will be stored."""
-        if not reply.text.startswith(self._progress.text):
+        beside = reply.brief or reply.text
+        if not (reply.text.startswith(self._progress.text) and beside.startswith(self._progress.brief)):
             self.restart()
-        for sentence in sentences(reply.text[len(self._progress.text) :]):
-            self._progress.say(sentence)
+        rest = sentences(reply.text[len(self._progress.text) :])
+        brief_rest = sentences(beside[len(self._progress.brief) :])
+        for sentence, brief in zip_longest(rest, brief_rest, fillvalue=""):
+            self._progress.say(sentence, brief)

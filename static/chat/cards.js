@@ -102,14 +102,22 @@ function table(title, columns, rows, lang) {
 
 /** Products with their tags and what there is of each. */
 function products(data, lang) {
-  const rows = objects(data.products).map((each) => [[piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
+  const all = objects(data.products);
+  const rows = all.map((each) => [[piece(each.name, lang), tag(each, lang)], level(each, lang) ?? "–"]);
   const columns = Array.isArray(data.columns) ? data.columns.slice(0, 2) : [];
-  return rows.length ? table(data.title, columns, rows, lang) : null;
+  return rows.length ? numbered(table(data.title, columns, rows, lang), rows) : null;
 }
 
 function stores(data, lang) {
   const words = data.words && typeof data.words === "object" ? data.words : {};
-  return list(objects(data.stores), (each) => store(each, lang, words), lang);
+  const all = objects(data.stores);
+  return numbered(list(all, (each) => store(each, lang, words), lang), all);
+}
+
+/** Numbers the rows of an element, if there are several, so that a customer can point at one ("the second one"). */
+function numbered(element, all) {
+  if (all.length > 1) element?.classList.add("chat-numbered");
+  return element;
 }
 
 function store(data, lang, words) {

@@ -3,9 +3,11 @@
 import asyncio
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from agent.answers.cards import Card
 from agent.answers.composition import LONGEST_SENTENCE, Composition
 from agent.answers.connecting_sentences import CONNECTING
 from agent.answers.facts.fact import MARKER, Fact, Menu
@@ -203,3 +205,36 @@ def test_connecting_sentences_have_both_languages_and_a_name_that_a_model_can_wr
     for name, (english, hebrew) in CONNECTING.items():
         assert re.fullmatch(r"[a-z_]{4,21}", name) and MARKER.fullmatch(f"[{name}]")
         assert re.search("[א-ת]", hebrew) and not re.search("[א-ת]", english)
+
+
+def test_beside_a_card_a_fact_is_brief_and_both_forms_are_shown_as_they_come() -> None:
+    listed = replace(HERE, kind="list", text="Branches:\n1. Jaffa – 3 units", brief="Jaffa has some.")
+    listed = replace(listed, on_card=("Jaffa", "3 units"))
+    as_of = Fact("as_of", "", "As of 9:00.", brief="", on_card=("As of 9:00.",))
+    card: Card = {"kind": "stock", "data": {"title": "Stock", "note": "As of 9:00."}}
+    text = "Here you are: [f1] [f2] Anything else?"
+    whole = f"Here you are:\n\n{listed.text}\n\nAs of 9:00.\n\nAnything else?"
+
+    def shown(cards: list[Card]) -> tuple[str, str]:
+        pieces: list[tuple[str, ...]] = []
+
+        async def play() -> None:
+            await answer.hear(text)
+            await answer.end()
+
+        async def fine(sentence: str) -> list[str]:
+            return []
+
+        menu = Menu([], "en")
+        menu.add([listed, as_of])
+        answer = Composition(menu, fine, lambda *piece: pieces.append(piece), cards)
+        asyncio.run(play())
+        return "".join(piece[0] for piece in pieces), "".join(piece[-1] for piece in pieces)
+
+    assert shown([])[0] == shown([])[1] == shown([card])[0]
+    # This card has no row of Jaffa, so the list stays.
+    assert shown([card])[1].split() == whole.replace("As of 9:00.", "").split()
+    stores = [{"name": "Jaffa", "stock": "3 units"}]
+    full: Card = {"kind": "stock", "data": {**card["data"], "stores": stores}}  # type: ignore[typeddict-item]
+    assert shown([full])[1] == "Here you are:\n\nJaffa has some.\n\nAnything else?"
+    assert whole.split() == shown([full])[0].split()

@@ -10,6 +10,8 @@ from browser.bidi_samples import BIDI
 from browser.card_samples import PAYLOADS, cards
 from playwright.sync_api import expect
 
+from agent.answers.card_texts import bare, texts_shown
+
 pytestmark = pytest.mark.browser
 AXE = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
@@ -159,6 +161,24 @@ def test_a_card_can_be_written_as_lines_of_text(chat: Any, server: Any) -> None:
     assert "Product – In stock" in told[3]
     assert told[-1] == ["T", "a – b"]
     assert all(line for each in told for line in each)
+
+
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_a_card_shows_what_the_text_may_leave_to_it(chat: Any, server: Any, lang: str) -> None:
+    """What `agent/answers/card_texts.py` takes for shown is on the page, without a click."""
+    samples: list[Any] = [one for one in cards(lang) if one["kind"] != "sources"]
+    answer = show(chat, server, lang, samples)
+    for place, sample in enumerate(samples):
+        seen = answer.locator(".chat-card").nth(place).inner_text()
+        missing = [text for text in texts_shown(sample) if bare(text) not in bare(seen)]
+        assert missing == [], sample["kind"]
+
+
+def test_several_rows_are_numbered(chat: Any, server: Any) -> None:
+    answer = show(chat, server, "en", cards("en"))
+    number = """(element) => getComputedStyle(element, "::before").content"""
+    stores = answer.locator(".chat-card-stock li b")
+    assert "counter(place)" in stores.first.evaluate(number)
 
 
 def test_cards_of_earlier_versions_are_still_shown(chat: Any, server: Any) -> None:

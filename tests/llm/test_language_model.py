@@ -28,6 +28,21 @@ def test_tools_run_and_the_answer_is_shown_piece_by_piece(model: ScriptedModel) 
     assert talk.run.tokens_in > 0 and talk.run.prompt and not talk.run.fallback
 
 
+def test_further_branches_that_the_model_chose_are_left_to_the_card(model: ScriptedModel) -> None:
+    talk = Talk()
+    model.script(
+        calls(("check_stock", {**FLORENTIN[1], "store_query": None})),
+        chooses("{stock|Ramat Aviv, Tel Aviv} {stock|Florentin, Tel Aviv} {as_of|} Shall I look elsewhere?"),
+    )
+    text = talk.say("which branches have Advil?")
+    assert IN_FLORENTIN in text and "not reserved" in text
+    first = "Ibuprofen is in stock at Ramat Aviv, Tel Aviv but limited quantity available (5 units)."
+    assert talk.payload["brief"] == f"{first} Shall I look elsewhere?"
+    assert talk.shown[-1] == text
+    pieces = [frame.get("brief", frame)["text"] for frame in talk.frames if frame["type"] == "message.delta"]
+    assert "".join(pieces) == talk.payload["brief"]
+
+
 def test_a_statement_of_the_models_own_is_dropped_and_the_rest_stays(model: ScriptedModel) -> None:
     talk = Talk()
     model.script(

@@ -39,6 +39,10 @@ class Fact:
     """Whether it may be repeated in later turns; stock, opening hours and prescriptions are read anew."""
     quotes: tuple[str, ...] = ()
     """Leaflet texts inside it, which may say what no other sentence may."""
+    brief: str | None = None
+    """What is said instead of `text` where a card of the answer shows `on_card`; empty: nothing. None: always `text`."""
+    on_card: tuple[str, ...] = ()
+    """The texts that `brief` leaves to a card, its title first if one product's facts are told from another's."""
     companion: "Fact | None" = None
     """A fact that has to be in the answer whenever this one is: that a prescription is needed, beside stock or price."""
     id: str = ""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from agent.answers.cards import leaflet_source
+from agent.answers.cards import leaflet_source, source_dated
 from agent.answers.facts.fact import Fact
 from agent.answers.renderer import Renderer
 from agent.evidence import LeafletSection
@@ -44,7 +44,8 @@ def source_facts(
     """Yield where the text of this section, or else of the first, comes from and of when it is."""
     source, day = leaflet_source(renderer, leaflet, kind)
     if source and day:
-        yield Fact("source", name, renderer.say("source", source=source, date=renderer.date(day)))
+        text = renderer.say("source", source=source, date=renderer.date(day))
+        yield Fact("source", name, text, brief="", on_card=(source_dated(renderer, leaflet, kind),))
 
 
 def _section(renderer: Renderer, name: str, kind: str, on_file: LeafletSection, key: str) -> Fact:

@@ -3,18 +3,27 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from agent.answers.cards import products_on_card
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.medicines import price_fact
 from agent.answers.layout import numbered, paragraphs
 from agent.answers.products import product_line, rx_tag
-from agent.answers.render import apart
+from agent.answers.render import apart, listed
 from agent.answers.renderer import Facts, Renderer
 from agent.answers.stock import stock_words
 from agent.evidence import Evidence, ProductFacts, packs_there, products_listed, totals_of
 from agent.inference.base import StepResult
 
 MOST_LISTED: Final = 10
-_FEW: Final = 3  # of products that nobody has, enough to show that they exist
+_FEW: Final = 3  # of products: enough to show that they exist, and to name those that a place has
+_OF_THEM: Final = {True: "of_them_all", None: "of_them_some", False: "of_them_none"}
+_ELSEWHERE: Final = {
+    (False, True): "of_them_elsewhere_all",
+    (False, False): "of_them_elsewhere_some",
+    (True, True): "of_them_rest_all",
+    (True, False): "of_them_rest_some",
+}
+"""By whether the place has any of a list, and whether other stores have all the rest."""
 _ANSWERED_BY_NAMES: Final = frozenset({"NOT_FOUND", "MED_NOT_FOUND", "AMBIGUOUS"})
 _NAMES: Final = ("medication_name", "medication_query", "query")
 
@@ -24,7 +33,8 @@ def list_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     evidence = result.evidence
     products = sorted_there(products_listed(evidence), evidence)
     if len(products) > 1:
-        yield list_fact(renderer, products, evidence)
+        head = renderer.say("matches_head", query=str(result.step.arguments["query"]))
+        yield list_fact(renderer, products, evidence, brief_head=head)
     for facts in products[:MOST_LISTED]:
         total = 0 if facts["controlled"] else totals_of(evidence).get(facts["id"], 0)
         # What only other stores have is neither a yes nor a no at the place that is talked about.
@@ -36,14 +46,65 @@ def list_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
 
 
 def list_fact(
-    renderer: Renderer, products: Sequence[ProductFacts], evidence: Evidence, *, is_choice: bool = False
+    renderer: Renderer,
+    products: Sequence[ProductFacts],
+    evidence: Evidence,
+    *,
+    head: str = "",
+    brief_head: str = "",
+    is_choice: bool = False,
 ) -> Fact:
-    """Return a list of products, in this order, with their stock; a choice is no offer, so it needs no note on its order."""
-    lines = [_line(renderer, facts, evidence) for facts in products[:MOST_LISTED]]
+    """Return a list of products, in this order, with their stock, under a head; `brief_head` is only for its brief form.
+
+    A choice is no offer, so it needs no note on its order.
+    """
+    shown = products[:MOST_LISTED]
+    lines = [_line(renderer, facts, evidence) for facts in shown]
     more = renderer.say("more_exist") if len(products) > MOST_LISTED or evidence.get("more") else ""
     note = "" if is_choice else renderer.say("category_note")
     subject = renderer.of(products[0], "category")
-    return Fact("list", subject, paragraphs(numbered(lines), more, note), is_lasting=False)
+    brief = None
+    if len(shown) > 1:
+        stock, number = _in_stock(renderer, shown, evidence), renderer.word("number", str(len(shown)))
+        found = renderer.say("list_short", head=head or brief_head, number=number, stock=stock)
+        brief = " ".join(part for part in (found, more, note) if part)
+    return Fact(
+        "list",
+        subject,
+        paragraphs(head, numbered(lines), more, note),
+        is_lasting=False,
+        brief=brief,
+        on_card=products_on_card(renderer, shown, evidence),
+    )
+
+
+def _in_stock(renderer: Renderer, products: Sequence[ProductFacts], evidence: Evidence) -> str:
+    """Return whether all, some or none of these products are in stock, at the place that is talked about if there is one.
+
+    It has no quantity of a controlled medicine, so nothing is said of a list with one.
+    """
+    if any(facts["controlled"] for facts in products):
+        return ""
+    totals = totals_of(evidence)
+    stocked = [bool(totals.get(facts["id"])) for facts in products]
+    if "there" not in evidence:
+        return renderer.say(_OF_THEM[_share(stocked)], at="")
+    at = f" {renderer.say('in_store', store=renderer.of(evidence['there']))}"
+    here = [bool(packs_there(evidence, facts["id"])) for facts in products]
+    named = [renderer.of(facts) for facts, is_here in zip(products, here, strict=True) if is_here]
+    if 0 < len(named) <= _FEW:
+        words = renderer.say("of_them_there", at=at, names=listed(named, renderer.language))
+    else:
+        words = renderer.say(_OF_THEM[_share(here)], at=at)
+    rest = [has_some for has_some, is_here in zip(stocked, here, strict=True) if not is_here]
+    if not any(rest):
+        return words
+    return words + renderer.say(_ELSEWHERE[bool(named), all(rest)])
+
+
+def _share(flags: Sequence[bool]) -> bool | None:
+    """Return whether all are true: yes, no (none is), or neither."""
+    return True if all(flags) else None if any(flags) else False
 
 
 def _line(renderer: Renderer, facts: ProductFacts, evidence: Evidence) -> str:
@@ -71,7 +132,7 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     """Yield the equivalents with their whole disclosure as one fact (S1 `inventory_find_equivalent`)."""
     facts = result.evidence["medication"]
     name, products = renderer.of(facts), equivalents_listed(result)
-    texts = []
+    texts, brief = [], None
     if products:
         lines = [
             f"{product_line(renderer, row)} – {stock_words(renderer, row, result.evidence)}"
@@ -79,12 +140,34 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         ]
         head = renderer.say("equivalents_head", name=name)
         texts = [f"{head}\n{numbered(lines)}", renderer.say("disclosure")]
+        brief = _equivalents_in_short(renderer, name, products, result.evidence, lines[0])
     elif not result.ok:
         is_none = result.code == "NO_EQUIVALENTS_FOUND"
         texts = [renderer.say("no_equivalents", name=name) if is_none else renderer.say("data_error")]
     if facts["substitution"] == "pharmacist_only" or not texts:
         texts.append(renderer.say("pharmacist_only", name=name))
-    yield Fact("equivalents", name, paragraphs(*texts), is_required=True, is_lasting=False)
+    yield Fact(
+        "equivalents",
+        name,
+        paragraphs(*texts),
+        is_required=True,
+        is_lasting=False,
+        brief=brief,
+        on_card=(*products_on_card(renderer, products, result.evidence), renderer.say("disclosure"))
+        if products
+        else (),
+    )
+
+
+def _equivalents_in_short(
+    renderer: Renderer, name: str, products: Sequence[ProductFacts], evidence: Evidence, first: str
+) -> str:
+    """Return in one sentence how many equivalents there are; the card has them, with the whole disclosure."""
+    if len(products) == 1:
+        return renderer.say("equivalent_short", name=name, line=first)
+    number, stock = renderer.word("number", str(len(products))), _in_stock(renderer, products, evidence)
+    found = renderer.say("equivalents_short", name=name, number=number, stock=stock)
+    return found[:1].upper() + found[1:]
 
 
 def unresolved_fact(renderer: Renderer, result: StepResult) -> Fact:

@@ -1,9 +1,11 @@
 """Make the facts of stores: how much a store has of a product, where it is, when it is open."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from agent.answers.branches import StoreDescription, hours_of_week, hours_on_day, hours_today, open_words
+from agent.answers.cards import stock_on_card
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.medicines import rx_companion
 from agent.answers.layout import numbered
@@ -39,7 +41,10 @@ def stock_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
         text = stocked_at(renderer, name, row, quantity, low=bool(row.get("low")))
         if row.get("km") is not None:
             text = renderer.say("at_distance", text=text.rstrip("."), km=row["km"])
-        yield _stock(renderer, facts, renderer.of(row), text, quantity)
+        stock = _stock(renderer, facts, renderer.of(row), text, quantity)
+        if row is not evidence.get("requested"):
+            stock = replace(stock, brief="", on_card=stock_on_card(renderer, facts, [row]))
+        yield stock
         if day := row.get("restock_on"):
             restock = renderer.say(
                 "restock_at", name=name, store=_called(renderer, row), date=renderer.date(day)
@@ -76,7 +81,8 @@ def total_fact(renderer: Renderer, facts: ProductFacts, total: int, *, called: s
 
 def as_of_fact(renderer: Renderer) -> Fact:
     """Return when stock was read, and that it is no reservation."""
-    return Fact("as_of", "", as_of(renderer), is_lasting=False)
+    text = as_of(renderer)
+    return Fact("as_of", "", text, is_lasting=False, brief="", on_card=(text,))
 
 
 def no_level_fact(renderer: Renderer, facts: ProductFacts) -> Fact:
@@ -86,19 +92,64 @@ def no_level_fact(renderer: Renderer, facts: ProductFacts) -> Fact:
 
 
 def branches_fact(
-    renderer: Renderer, head: str, rows: Sequence[StockFacts], *, is_open_asked: bool, polarity: bool | None
+    renderer: Renderer,
+    facts: ProductFacts,
+    head: str,
+    rows: Sequence[StockFacts],
+    *,
+    city: str = "",
+    is_open_asked: bool,
+    polarity: bool | None,
 ) -> Fact:
     """Return several branches with their packs as one list; `polarity` says whether it answers for the place asked about."""
-    lines = []
-    for row in rows[:MOST_BRANCHES]:
-        quantity = int(row["quantity"])
-        parts = [renderer.count("units", quantity) if quantity else renderer.say("none_left")]
-        if row.get("km") is not None:
-            parts.append(renderer.say("km", km=row["km"]))
-        if is_open_asked:
-            parts.append(open_words(renderer, row))
-        lines.append(f"{apart(renderer.of(row), renderer.language)} – {', '.join(parts)}")
-    return Fact("branches", "", f"{head}\n{numbered(lines)}", polarity, is_lasting=False)
+    lines = [
+        f"{apart(renderer.of(row), renderer.language)} – {', '.join(_details(renderer, row, is_open_asked))}"
+        for row in rows[:MOST_BRANCHES]
+    ]
+    return Fact(
+        "branches",
+        "",
+        f"{head}\n{numbered(lines)}",
+        polarity,
+        is_lasting=False,
+        brief=_branches_in_short(renderer, facts, rows, city, is_open_asked=is_open_asked),
+        on_card=stock_on_card(renderer, facts, rows[:MOST_BRANCHES], with_hours=is_open_asked),
+    )
+
+
+def _details(renderer: Renderer, row: StockFacts, is_open_asked: bool) -> list[str]:
+    """Return a branch's packs, its distance if it is known, and whether it is open if that was asked."""
+    quantity = int(row["quantity"])
+    parts = [renderer.count("units", quantity) if quantity else renderer.say("none_left")]
+    if row.get("km") is not None:
+        parts.append(renderer.say("km", km=row["km"]))
+    if is_open_asked:
+        parts.append(open_words(renderer, row))
+    return parts
+
+
+def _branches_in_short(
+    renderer: Renderer, facts: ProductFacts, rows: Sequence[StockFacts], city: str, *, is_open_asked: bool
+) -> str | None:
+    """Return in one sentence how many branches have a product, and which is the first; None if none has."""
+    stocked = [row for row in rows if row["quantity"]]
+    if not stocked:
+        return None
+    first = stocked[0]
+    details = ", ".join(_details(renderer, first, is_open_asked))
+    key = "branches_short" if first.get("km") is None else "branches_short_nearest"
+    if len(stocked) == 1:
+        key = "branch_short"
+    # The card shows no more of them; how many there are in all is not known here.
+    number = "several" if len(rows) > MOST_BRANCHES else str(len(stocked))
+    return renderer.say(
+        key,
+        name=renderer.of(facts),
+        number=renderer.word("number", number),
+        where=f" {renderer.say('in_city', city=city)}" if city else "",
+        store=renderer.of(first),
+        details=details,
+    )
 
 
 def level_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:

@@ -15,7 +15,7 @@ from agent.answers.facts.stores import as_of_fact, branches_fact, no_branch_fact
 from agent.answers.products import about, medicine_of
 from agent.answers.renderer import Renderer
 from agent.answers.stock import MOST_BRANCHES
-from agent.evidence import StockFacts
+from agent.evidence import ProductFacts, StockFacts
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.plans.facts import with_pairs
@@ -95,7 +95,9 @@ def _place_of(
         here += chosen(known, "hours_today", about=place) if frame.details.get("open") else []
     if requested and is_here:
         others = (
-            branches_listed(renderer, frame, stores) if frame.details.get("all_stores") and stores else []
+            branches_listed(renderer, frame, facts, stores)
+            if frame.details.get("all_stores") and stores
+            else []
         )
         closing = [*reservation(renderer, frame), as_of_fact(renderer)]
         return Answer(
@@ -134,10 +136,11 @@ def _around(
         found += chosen(facts_of(renderer, result), "stock", about=renderer.of(evidence, "city"))
         listed, is_city = evidence.get("elsewhere", []), False
     if is_city:
-        head = renderer.say("branches_city", name=renderer.of(facts), city=renderer.of(evidence, "city"))
-        found.append(_listed(renderer, frame, listed, head, polarity=True))
+        city = renderer.of(evidence, "city")
+        head = renderer.say("branches_city", name=renderer.of(facts), city=city)
+        found.append(_listed(renderer, frame, facts, listed, head, city=city, polarity=True))
     elif listed:
-        found += branches_listed(renderer, frame, listed)
+        found += branches_listed(renderer, frame, facts, listed)
     elif requested:
         found.append(no_branch_fact(renderer, facts))
     if any(row["quantity"] for row in listed):
@@ -176,14 +179,16 @@ def _not_served(renderer: Renderer, result: StepResult, *, brief: bool) -> Answe
     return Answer(said, suggestions=chips, state=about([medicine_of(facts)]))
 
 
-def branches_listed(renderer: Renderer, frame: Frame, stores: Sequence[StockFacts]) -> list[Piece]:
+def branches_listed(
+    renderer: Renderer, frame: Frame, facts: ProductFacts, stores: Sequence[StockFacts]
+) -> list[Piece]:
     """Return the branches with their stock: all, the nearest, or those that have some."""
     is_measured = any(row.get("km") is not None for row in stores)
     key = "branches_nearest" if is_measured else "branches_with"
     head = renderer.say("branches_all" if frame.details.get("all_stores") else key)
     asks = frame.details.get("here") and not is_measured
     return [
-        _listed(renderer, frame, stores, head),
+        _listed(renderer, frame, facts, stores, head),
         *([renderer.say("share_location")] if asks else []),
     ]
 
@@ -191,15 +196,19 @@ def branches_listed(renderer: Renderer, frame: Frame, stores: Sequence[StockFact
 def _listed(
     renderer: Renderer,
     frame: Frame,
+    facts: ProductFacts,
     stores: Sequence[StockFacts],
     head: str,
     *,
+    city: str = "",
     polarity: bool | None = None,
 ) -> Fact:
     is_open_asked = bool(frame.details.get("open"))
     now_open = [row for row in stores if row.get("open_now")] if is_open_asked else []
     chosen_rows = stores if frame.details.get("day") else now_open or stores
-    return branches_fact(renderer, head, chosen_rows, is_open_asked=is_open_asked, polarity=polarity)
+    return branches_fact(
+        renderer, facts, head, chosen_rows, city=city, is_open_asked=is_open_asked, polarity=polarity
+    )
 
 
 def reservation(renderer: Renderer, frame: Frame) -> list[Piece]:

@@ -127,10 +127,10 @@ def _products(
     """List products under this head: those of a category, or those among which the customer shall choose."""
     is_choice = waiting.intent == "stock"
     options = [option_of(row, exact_name(row)) for row in products[:MOST_LISTED]]
-    listed = list_fact(renderer, products, evidence, is_choice=is_choice)
+    listed = list_fact(renderer, products, evidence, head=head, is_choice=is_choice)
     asks = [renderer.say("matches_ask")] if is_choice else []
     as_of = as_of_fact(renderer)
-    answer = choices(renderer, waiting, options, [head, listed, *asks, as_of])
+    answer = choices(renderer, waiting, options, [listed, *asks, as_of])
     title = head.rstrip(":")
     shown = products[:MOST_LISTED]
     answer.cards = [products_card(renderer, "stock", title, shown, evidence, as_of.text)]

@@ -81,7 +81,7 @@ def _stock_of(
     if stores:
         head = [*here, *dated] if level.ok else []
         return Answer(
-            [*correction, *head, *branches_listed(renderer, frame, stores), note, *closing],
+            [*correction, *head, *branches_listed(renderer, frame, facts, stores), note, *closing],
             cards=[stock_card(renderer, facts, stores)],
             suggestions=chips,
             state=state | {"last_stores": stores_of(stores[:MOST_BRANCHES])},
