@@ -87,6 +87,23 @@ _CONSENT: Final = re.compile(
     r"|בטח|כמובן|בוודאי|בודאי|בכיף|בשמחה|אין בעיה|ברור|בהחלט|סגור|בסדר)\b",
     re.IGNORECASE,
 )
+# What a sentence of the model's own that asks nothing has to be: a courtesy, sympathy or a wish, or that something cannot be said
+# or done here. Whatever else it says in plain words is a statement ("Done.", "We sure do!").
+_COURTESY: Final = re.compile(
+    r"\b(?:hello|hi|hey|dear|good (?:morning|afternoon|evening|night|day|weekend|luck|question)|welcome|thanks|thank|cheers|sorry|"
+    r"apolog\w+|glad|happy|pleasure|hope|wish\w*|enjoy|congratulations|mazal|bless|sympath\w+|understand\w*|fair question|oh dear|"
+    r"sounds (?:tough|hard|exhausting|unpleasant|frustrating|stressful|painful|tiring|lovely|fun|rough|awful|difficult|busy|miserable|annoying)|"
+    r"get well|recover\w*|feel\w* better|take care|bye|goodbye|have an? |safe (?:trip|travels|journey|flight)|no worries|no need to apologi\w+|"
+    r"i see|got it|"
+    r"can['’]?t|cannot|not able|unable|could(?: not|n['’]t)|don['’]t (?:have|see|know)|have no|have nothing|no (?:information|entry|details|data))\b"
+    r"|(?<![א-ת])(?:שלום|היי|הי|אהלן|בוקר טוב|ערב טוב|צהריים טובים|לילה טוב|יום טוב|שבוע טוב|שבת שלום|חג שמח|סוף שבוע|ברוכ\w*|ברוך|תודה|תודות|"
+    r"סליח\w*|מתנצל\w*|מצטער\w*|צר לי|שמח\w*|אשמח|נשמח|מקוו\w*|מאחל\w*|החלמה|רפואה שלמה|בהצלחה|מזל טוב|מבינ?\w*|מובן|להתראות|כל טוב|"
+    r"בריאות|בשמחה|בכיף|תהנו|תיהנו|שאלה (?:טובה|יפה|מצוינת|מעולה)|דרך צלחה|נסיעה (?:טובה|נעימה)|טיסה נעימה|תרגיש\w*|נשמע (?:מתסכל|קשה|מתיש|לא נעים|כואב|מלחיץ|מעייף)|"
+    r"אין לי|אין ברשותי|איני|אינני|לא אוכל|לא נוכל|לא מצאתי|לא ראיתי)(?![א-ת])"
+    r"|^\W*(?:yes|no|sure(?: thing)?|certainly|absolutely|of course|gladly|כן|לא|כמובן|בטח|בוודאי|בהחלט)\W*$",
+    re.IGNORECASE,
+)
+_SHORT_CLAUSE: Final = 3  # words from which a clause is looked at by itself
 _OF_HEALTH: Final = ("leaflet", "interaction")
 
 
@@ -101,7 +118,8 @@ class Surroundings:
 
 def faults(sentence: str, around: Surroundings) -> list[str]:
     """Return why a sentence may not be shown, [] when it only connects."""
-    found = _faults_of_form(_without_names(sentence, around).strip())
+    bare = _without_names(sentence, around).strip()
+    found = _faults_of_form(bare)
     if _PLACEHOLDER.search(sentence) or EMAIL.search(sentence):
         found.append("contact")
     if markup(sentence) or "|" in sentence or _BARE_DOMAIN.search(sentence) or _TOOL.search(sentence):
@@ -126,8 +144,10 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("wrong_language")
     if not found and (label := glue.label_of(sentence)) != glue.CONNECT:
         found.append(label)
-    if not found and glue.unusual_words(_without_names(sentence, around)):
+    if not found and glue.unusual_words(bare):
         found.append("unusual")
+    if not found and not bare.endswith("?") and not _is_courtesy(bare):
+        found.append("no_courtesy")
     return found
 
 
@@ -138,9 +158,22 @@ def _faults_of_form(sentence: str) -> list[str]:
         found.append("length")
     if sentence.endswith(":"):
         found.append("announcement")
-    if sentence.endswith("?") and _CLAUSES.search(sentence.rstrip(" ,?")):
+    if sentence.endswith("?") and len(_clauses_of(sentence)) > 1:
         found.append("clauses")
     return found
+
+
+def _is_courtesy(sentence: str) -> bool:
+    """Return whether a sentence is a courtesy, or says what cannot be done here, in each of its clauses."""
+    clauses = [clause for clause in _clauses_of(sentence) if len(words(clause)) >= _SHORT_CLAUSE]
+    is_name_alone = not words(sentence)  # of "Of course, David.", judged without its beginning
+    return is_name_alone or (
+        bool(_COURTESY.search(sentence)) and all(_COURTESY.search(clause) for clause in clauses)
+    )
+
+
+def _clauses_of(sentence: str) -> list[str]:
+    return [clause for clause in _CLAUSES.split(sentence.rstrip(" ,.!?")) if clause.strip()]
 
 
 def verdict_removed(sentence: str, following: Fact | None) -> str:

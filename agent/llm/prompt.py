@@ -220,6 +220,7 @@ _CORRECTIONS: Final = {
     "length": "is too long",
     "announcement": "announces something; name a ready sentence instead",
     "clauses": "is a question of more than one clause",
+    "no_courtesy": "is no greeting, sympathy, question or apology; name a fact or a ready sentence instead",
     "unusual": "has words that connecting sentences do not have; name a ready sentence instead",
     "verdict": "answers yes or no where no fact does",
     "fragment": "is not a sentence of its own",
