@@ -94,16 +94,24 @@ _COURTESY: Final = re.compile(
     r"apolog\w+|glad|happy|pleasure|hope|wish\w*|enjoy|congratulations|mazal|bless|sympath\w+|understand\w*|fair question|oh dear|"
     r"sounds (?:tough|hard|exhausting|unpleasant|frustrating|stressful|painful|tiring|lovely|fun|rough|awful|difficult|busy|miserable|annoying)|"
     r"get well|recover\w*|feel\w* better|take care|bye|goodbye|have an? |safe (?:trip|travels|journey|flight)|no worries|no need to apologi\w+|"
-    r"i see|got it|"
+    r"i see|i can see why|got it|how (?:kind|sweet|nice|lovely|annoying|frustrating|exciting|thoughtful)|what (?:a (?:pity|shame)|lovely)|poor|shabbat shalom|"
     r"can['’]?t|cannot|not able|unable|could(?: not|n['’]t)|don['’]t (?:have|see|know)|have no|have nothing|no (?:information|entry|details|data))\b"
     r"|(?<![א-ת])(?:שלום|היי|הי|אהלן|בוקר טוב|ערב טוב|צהריים טובים|לילה טוב|יום טוב|שבוע טוב|שבת שלום|חג שמח|סוף שבוע|ברוכ\w*|ברוך|תודה|תודות|"
     r"סליח\w*|מתנצל\w*|מצטער\w*|צר לי|שמח\w*|אשמח|נשמח|מקוו\w*|מאחל\w*|החלמה|רפואה שלמה|בהצלחה|מזל טוב|מבינ?\w*|מובן|להתראות|כל טוב|"
     r"בריאות|בשמחה|בכיף|תהנו|תיהנו|שאלה (?:טובה|יפה|מצוינת|מעולה)|דרך צלחה|נסיעה (?:טובה|נעימה)|טיסה נעימה|תרגיש\w*|נשמע (?:מתסכל|קשה|מתיש|לא נעים|כואב|מלחיץ|מעייף)|"
-    r"אין לי|אין ברשותי|איני|אינני|לא אוכל|לא נוכל|לא מצאתי|לא ראיתי)(?![א-ת])"
+    r"בוקר אור|אין על מה|כל הכבוד|בשעה טובה|איזה (?:יופי|כיף)|לא (?:קל|פשוט)|אין לי|אין ברשותי|איני|אינני|לא אוכל|לא נוכל|לא מצאתי|לא ראיתי)(?![א-ת])"
     r"|^\W*(?:yes|no|sure(?: thing)?|certainly|absolutely|of course|gladly|כן|לא|כמובן|בטח|בוודאי|בהחלט)\W*$",
     re.IGNORECASE,
 )
+_SURE_OF_STATEMENT: Final = 1.3
+_SURE_OF_WORDS: Final = 0.7
+"""From this margin of the classifier on a statement that is no courtesy, or unusual words, are shown all the same."""
+_MOST_UNUSUAL: Final = 2
 _SHORT_CLAUSE: Final = 3  # words from which a clause is looked at by itself
+_DEED_DONE: Final = re.compile(
+    r"\W*(?:(?:all )?(?:done|sorted|settled|booked|ordered|reserved|noted|arranged|all set)\b|(?:בוצע|סגור|סודר|טופל|נרשם|הוזמן|נשמר|נשלח)(?![א-ת]))",
+    re.IGNORECASE,
+)
 _OF_HEALTH: Final = ("leaflet", "interaction")
 
 
@@ -128,7 +136,7 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("prompt_leak")
     if _OF_ITSELF.search(sentence) and not _HONEST.fullmatch(sentence.strip()):
         found.append("claim")
-    if _CONSENT.match(sentence) and _WANTS_DEED.search(around.message):
+    if _DEED_DONE.match(sentence) or (_CONSENT.match(sentence) and _WANTS_DEED.search(around.message)):
         found.append("promise")
     if _is_disguised(sentence):
         found.append("letters")
@@ -144,11 +152,7 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("wrong_language")
     if not found and (label := glue.label_of(sentence)) != glue.CONNECT:
         found.append(label)
-    if not found and glue.unusual_words(bare):
-        found.append("unusual")
-    if not found and not bare.endswith("?") and not _is_courtesy(bare):
-        found.append("no_courtesy")
-    return found
+    return found or _faults_of_statement(sentence, bare, around)
 
 
 def _faults_of_form(sentence: str) -> list[str]:
@@ -161,6 +165,20 @@ def _faults_of_form(sentence: str) -> list[str]:
     if sentence.endswith("?") and len(_clauses_of(sentence)) > 1:
         found.append("clauses")
     return found
+
+
+def _faults_of_statement(sentence: str, bare: str, around: Surroundings) -> list[str]:
+    """Return why a sentence that the classifier lets pass may still state something: it is in plain words no courtesy,
+    or has words that such sentences seldom have. `bare` is the sentence without names."""
+    margin, is_courtesy = glue.margin_of(sentence), _is_courtesy(bare)
+    if not bare.endswith("?") and not is_courtesy and margin < _SURE_OF_STATEMENT:
+        return ["no_courtesy"]
+    unusual = glue.unusual_words(bare)
+    if is_courtesy:  # "Have a wonderful time in Greece!"
+        unusual = [word for word in unusual if word not in words(around.message)]
+    if len(unusual) > _MOST_UNUSUAL or (unusual and margin < _SURE_OF_WORDS):
+        return ["unusual"]
+    return []
 
 
 def _is_courtesy(sentence: str) -> bool:

@@ -50,6 +50,11 @@ def label_of(sentence: str, classifier: Classifier | None = None) -> str:
     return CONNECT
 
 
+def margin_of(sentence: str) -> float:
+    """Return how far above the other labels "connect" is for the whole sentence; below 0 it is another one."""
+    return _best(_classifier().scores(described(sentence)))[1]
+
+
 def unusual_words(sentence: str) -> list[str]:
     """Return the words of a sentence that connecting sentences seldom have: they may state something."""
     usual = _usual_words()
