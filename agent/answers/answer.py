@@ -93,10 +93,16 @@ def joined(answers: Iterable[Answer]) -> Answer:
         if answer.text not in said:
             whole.pieces = [*whole.pieces, *answer.pieces]
         said.add(answer.text)
-        whole.cards = [*whole.cards, *answer.cards]
+        shown = [_subject(card) for card in whole.cards]
+        whole.cards = [*whole.cards, *(card for card in answer.cards if _subject(card) not in shown)]
         whole.suggestions = [*whole.suggestions, *answer.suggestions]
         whole.state = {**whole.state, **answer.state}
     return whole
+
+
+def _subject(card: Card) -> object:
+    """Return what tells a card from others: two answers about one medicine need its card once."""
+    return (card["kind"], card["data"].get("title")) if card["kind"] == "medication" else card
 
 
 def compose(
