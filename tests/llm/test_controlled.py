@@ -174,12 +174,14 @@ def test_a_procedure_accepts_only_a_known_name(tireless: ScriptedModel) -> None:
         None,
         5,
         ["Oxycodone", "Diazepam"],
-        "Advil and Coumadin",
     ):
         procedure = procedure_of(
             [Call("1", "patient_matter", {"matter": "refill", "medication_name": value})]
         )
         assert procedure is not None and not frame_of(procedure).medicines, value
+    both = {"matter": "refill", "medication_name": "Advil and Coumadin"}
+    procedure = procedure_of([Call("1", "patient_matter", both)])
+    assert procedure is not None and [one["id"] for one in frame_of(procedure).medicines] == [1, 15]
     procedure = procedure_of([Call("1", "patient_matter", {"matter": "refill", "medication_name": "Valium"})])
     assert procedure is not None and [one["id"] for one in frame_of(procedure).medicines] == [25]
     assert Medication.objects.get(pk=25).schedule == "IV"
