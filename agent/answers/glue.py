@@ -111,7 +111,8 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("prompt_leak")
     if _OF_ITSELF.search(sentence) and not _HONEST.fullmatch(sentence.strip()):
         found.append("claim")
-    if _CONSENT.match(sentence) and _WANTS_DEED.search(around.message):
+    alone = verdict_alone(sentence)
+    if (_CONSENT.match(sentence) or alone) and alone not in _NEGATIVE and _WANTS_DEED.search(around.message):
         found.append("promise")
     if _is_disguised(sentence):
         found.append("letters")
@@ -125,9 +126,16 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("quote")
     if wrong_language(_without_names(sentence, around), around.language):
         found.append("wrong_language")
-    if not found and (label := glue.label_of(sentence)) != glue.CONNECT:
+    # A yes or no alone states nothing: it is shown only before a fact that says the same.
+    if not found and not alone and (label := glue.label_of(sentence)) != glue.CONNECT:
         found.append(label)
     return found
+
+
+def verdict_alone(sentence: str) -> str:
+    """Return the "yes" or "no" that a sentence has nothing beside, or ""."""
+    match = _VERDICT.fullmatch(sentence.strip())
+    return match["word"].casefold() if match else ""
 
 
 def verdict_removed(sentence: str, following: Fact | None) -> str:
