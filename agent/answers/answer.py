@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from agent.answers.cards import Card
-from agent.answers.facts.fact import Fact
+from agent.answers.facts.fact import Fact, is_said
 from agent.inference.base import Reply
 from agent.state import ConversationState
 from pharmacy_site.lib.text import Language
@@ -61,7 +61,9 @@ def joined(answers: Iterable[Answer]) -> Answer:
     whole, said = Answer(), set()
     for answer in answers:
         if answer.text not in said:
-            whole.pieces = [*whole.pieces, *answer.pieces]
+            warned = [fact for fact in whole.facts if fact.saying]
+            fresh = [one for one in answer.pieces if isinstance(one, str) or not is_said(one, warned)]
+            whole.pieces = [*whole.pieces, *fresh]
         said.add(answer.text)
         whole.cards = [*whole.cards, *answer.cards]
         whole.suggestions = [*whole.suggestions, *answer.suggestions]

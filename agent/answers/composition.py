@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agent.answers.answer import Answer, Piece
-from agent.answers.facts.fact import MARKER, Fact, Menu, names_in_marker
+from agent.answers.facts.fact import MARKER, Fact, Menu, is_said, names_in_marker
 from agent.answers.glue import verdict_removed
 from agent.inference.base import Withheld
 
@@ -195,4 +195,4 @@ class Composition:
         self.show(gap + (piece if isinstance(piece, str) else piece.text))
 
     def _has(self, fact: Fact) -> bool:
-        return any(fact.text == one.text for one in self.used)
+        return is_said(fact, self.used)
