@@ -21,6 +21,10 @@ from agent.state import RememberedMedication
 PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
 
 
+_ASKED_BESIDE: Final = ("stock", "list", "hours", "price", "where", "which_branch")
+"""What makes a yes to an offer no answer to it: "OK, I'll take it, which branch"."""
+
+
 def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[str, Any]) -> Frame | None:
     """Return the frame that was waiting, completed by this message; None when the message is about something else."""
     clauses = message.clauses
@@ -69,8 +73,10 @@ def _offer_answer(message: Message, accepted: Frame) -> Frame | None:
         clause.categories
         or clause.places
         or clause.unknown
-        or clause.has("stock", "list", "hours", "price")
-        or any(other.asks or other.medicines or other.categories for other in later)
+        or clause.has(*_ASKED_BESIDE)
+        or any(
+            other.asks or other.medicines or other.categories or other.has(*_ASKED_BESIDE) for other in later
+        )
     )
     if says_yes and not clause.medicines and not says_no and not asks:
         return accepted
