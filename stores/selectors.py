@@ -30,6 +30,7 @@ __all__ = [
     "exceptions_ahead",
     "hours_of_week",
     "opening_state",
+    "phones_of_stores",
     "place_find",
     "places_in",
     "store_default",
@@ -66,6 +67,12 @@ class DayHours:
 
     weekday: int
     hours: list[Period]
+
+
+def phones_of_stores() -> list[str]:
+    """Return the phones of all active stores, as they are stored."""
+    found = Store.objects.filter(is_active=True).exclude(phone="").values_list("phone", flat=True)
+    return [str(phone) for phone in found]
 
 
 def store_default() -> Store:

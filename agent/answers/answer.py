@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from agent.answers.card_texts import bare, texts_shown
 from agent.answers.cards import Card
-from agent.answers.facts.fact import Fact
+from agent.answers.facts.fact import Fact, is_said
 from agent.inference.base import Reply
 from agent.state import ConversationState
 from pharmacy_site.lib.text import Language
@@ -91,18 +91,20 @@ def joined(answers: Iterable[Answer]) -> Answer:
     whole, said = Answer(), set()
     for answer in answers:
         if answer.text not in said:
-            whole.pieces = [*whole.pieces, *answer.pieces]
+            warned = [fact for fact in whole.facts if fact.saying]
+            fresh = [one for one in answer.pieces if isinstance(one, str) or not is_said(one, warned)]
+            whole.pieces = [*whole.pieces, *fresh]
         said.add(answer.text)
-        shown = [_subject(card) for card in whole.cards]
-        whole.cards = [*whole.cards, *(card for card in answer.cards if _subject(card) not in shown)]
+        whole.cards = [*whole.cards, *(card for card in answer.cards if not _is_repeated(card, whole.cards))]
         whole.suggestions = [*whole.suggestions, *answer.suggestions]
         whole.state = {**whole.state, **answer.state}
     return whole
 
 
-def _subject(card: Card) -> object:
-    """Return what tells a card from others: two answers about one medicine need its card once."""
-    return (card["kind"], card["data"].get("title")) if card["kind"] == "medication" else card
+def _is_repeated(card: Card, before: Sequence[Card]) -> bool:
+    """Return whether these cards have the medicine of a card already: two answers about it need one."""
+    titles = [one["data"].get("title") for one in before if one["kind"] == "medication"]
+    return card["kind"] == "medication" and card["data"].get("title") in titles
 
 
 def compose(

@@ -12,7 +12,7 @@ from typing import Final
 from agent.answers.answer import Answer, Piece, text_beside
 from agent.answers.cards import Card
 from agent.answers.connecting_sentences import CONNECTING
-from agent.answers.facts.fact import MARKER, Fact, Menu, names_in_marker
+from agent.answers.facts.fact import MARKER, Fact, Menu, is_said, names_in_marker
 from agent.answers.glue import verdict_removed
 from agent.inference.base import Withheld
 
@@ -215,4 +215,4 @@ class Composition:
         self.show(whole, *([shown] if shown != whole else []))
 
     def _has(self, fact: Fact) -> bool:
-        return any(fact.text == one.text for one in self.used)
+        return is_said(fact, self.used)

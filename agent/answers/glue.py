@@ -136,7 +136,8 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("prompt_leak")
     if _OF_ITSELF.search(sentence) and not _HONEST.fullmatch(sentence.strip()):
         found.append("claim")
-    if _DEED_DONE.match(sentence) or (_CONSENT.match(sentence) and _WANTS_DEED.search(around.message)):
+    alone = verdict_alone(sentence)
+    if _DEED_DONE.match(sentence) or _is_consent(sentence, alone, around):
         found.append("promise")
     if _is_disguised(sentence):
         found.append("letters")
@@ -150,9 +151,14 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
         found.append("quote")
     if wrong_language(_without_names(sentence, around), around.language):
         found.append("wrong_language")
-    if not found and (label := glue.label_of(sentence)) != glue.CONNECT:
-        found.append(label)
-    return found or _faults_of_statement(sentence, bare, around)
+    # A yes or no alone states nothing: it is shown only before a fact that says the same.
+    return found or ([] if alone else _faults_of_statement(sentence, bare, around))
+
+
+def _is_consent(sentence: str, alone: str, around: Surroundings) -> bool:
+    """Return whether a sentence agrees to a deed that the message asks for; `alone` is the yes or no that it is."""
+    agrees = bool(_CONSENT.match(sentence)) or bool(alone)
+    return agrees and alone not in _NEGATIVE and bool(_WANTS_DEED.search(around.message))
 
 
 def _faults_of_form(sentence: str) -> list[str]:
@@ -168,8 +174,12 @@ def _faults_of_form(sentence: str) -> list[str]:
 
 
 def _faults_of_statement(sentence: str, bare: str, around: Surroundings) -> list[str]:
-    """Return why a sentence that the classifier lets pass may still state something: it is in plain words no courtesy,
-    or has words that such sentences seldom have. `bare` is the sentence without names."""
+    """Return what a sentence states by the classifier, or why it may state something all the same.
+
+    It may if it is no courtesy, or has words that connecting sentences seldom have. `bare` is the sentence without names.
+    """
+    if (label := glue.label_of(sentence)) != glue.CONNECT:
+        return [label]
     margin, is_courtesy = glue.margin_of(sentence), _is_courtesy(bare)
     if not bare.endswith("?") and not is_courtesy and margin < _SURE_OF_STATEMENT:
         return ["no_courtesy"]
@@ -192,6 +202,12 @@ def _is_courtesy(sentence: str) -> bool:
 
 def _clauses_of(sentence: str) -> list[str]:
     return [clause for clause in _CLAUSES.split(sentence.rstrip(" ,.!?")) if clause.strip()]
+
+
+def verdict_alone(sentence: str) -> str:
+    """Return the "yes" or "no" that a sentence has nothing beside, or ""."""
+    match = _VERDICT.fullmatch(sentence.strip())
+    return match["word"].casefold() if match else ""
 
 
 def verdict_removed(sentence: str, following: Fact | None) -> str:

@@ -580,6 +580,18 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "A pharmacist places the refill. Confirm below and I'll pass your request on.",
         "רוקח או רוקחת מבצעים את הניפוק. אשרו למטה ואעביר את הבקשה.",
     ),
+    "refill_confirm_named": (
+        "A pharmacist places refills. Confirm below and I'll pass on your request for {names}.",
+        "רוקח או רוקחת מבצעים ניפוקים. אשרו למטה ואעביר את הבקשה עבור {names}.",
+    ),
+    "refill_on_card": (
+        "To pass the request on, please press “{yes}” on the card above. If its time is up, ask for the refill again.",
+        "כדי להעביר את הבקשה יש ללחוץ על ”{yes}“ בכרטיס שלמעלה. אם עבר הזמן, בקשו את הניפוק שוב.",
+    ),
+    "refill_unreadable": (
+        "{name}: I can't read our data at the moment. Please try again in a minute, or ask for a person.",
+        "{name}: איני מצליח לקרוא את הנתונים כרגע. נסו שוב בעוד דקה, או בקשו לדבר עם אדם.",
+    ),
     "veiled": (
         "Hidden for your privacy. Ask again to see it.",
         "הוסתר לשמירה על פרטיותכם. אפשר לשאול שוב.",
@@ -592,6 +604,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "confirm_refill": (
         "Pass this refill request to a pharmacist?",
         "להעביר את בקשת הניפוק לרוקח או לרוקחת?",
+    ),
+    "confirm_refills": (
+        "Pass these refill requests to a pharmacist?",
+        "להעביר את בקשות הניפוק לרוקח או לרוקחת?",
     ),
     "confirm_yes": ("Yes, pass it on", "כן, להעביר"),
     "confirm_no": ("No, leave it", "לא, לבטל"),

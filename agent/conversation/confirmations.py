@@ -5,6 +5,7 @@ It can be answered once, within five minutes. A model can request one; no text t
 """
 
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final, Literal
 from uuid import UUID
@@ -34,10 +35,10 @@ class ConfirmationExpired(PharmacyError):
     """The confirmation can no longer be answered: it was answered, has expired, or belongs to somebody else."""
 
 
-def refill_ask(run: Run, prescription_id: int) -> ConfirmRequest | None:
-    """Request the customer's yes for passing the refill of a prescription to a pharmacist.
+def refill_ask(run: Run, *prescription_ids: int) -> ConfirmRequest | None:
+    """Request the customer's yes for passing refills of these prescriptions to a pharmacist: one yes for all of them.
 
-    Returns the event's content; None when nobody is identified, or the prescription is not theirs. A run that is
+    Returns the event's content; None when nobody is identified, or a prescription is not theirs. A run that is
     repeated requests it once.
     """
     conversation = run.conversation
@@ -46,7 +47,7 @@ def refill_ask(run: Run, prescription_id: int) -> ConfirmRequest | None:
         return None
     access = Access(who=f"chat:{conversation.pk}", where="chat", why="confirm")
     try:
-        prescription = selectors.prescription_get_for(patient, prescription_id, access=access)
+        asked = [selectors.prescription_get_for(patient, pk, access=access) for pk in prescription_ids]
     except PrescriptionNotFound:
         return None
     language = as_language(run.conversation.language)
@@ -59,7 +60,7 @@ def refill_ask(run: Run, prescription_id: int) -> ConfirmRequest | None:
             conversation=conversation,
             run=run,
             action=REFILL,
-            payload={"prescription": prescription.pk, "patient": patient.pk},
+            payload={"prescriptions": [one.pk for one in asked], "patient": patient.pk},
             expires_at=timezone.now() + timedelta(seconds=settings.CHAT_CONFIRM_TTL),
         )
         waiting.digest = _digest(waiting)
@@ -67,27 +68,22 @@ def refill_ask(run: Run, prescription_id: int) -> ConfirmRequest | None:
     return {
         "confirm_id": str(waiting.pk),
         "action": REFILL,
-        "summary": _summary(prescription, language),
+        "summary": _summary(asked, language),
         "expires_at": waiting.expires_at.isoformat(),
     }
 
 
-def _summary(prescription: Prescription, language: Language) -> ConfirmSummary:
-    """Describe what would be done."""
-    medication = prescription.medication
-    name = named(medication, language)
+def _summary(asked: Sequence[Prescription], language: Language) -> ConfirmSummary:
+    """Describe what would be done: each medicine with the refills that are left of it."""
+    rows = []
+    for prescription in asked:
+        medication = prescription.medication
+        called = f"{named(medication, language)} {measure(medication.strength, language)}".strip()
+        rows.append([label("column", "medicine", language), called])
+        rows.append([label("column", "refills", language), str(prescription.refills_left)])
     return {
-        "title": say("confirm_refill", language),
-        "rows": [
-            [
-                label("column", "medicine", language),
-                f"{name} {measure(medication.strength, language)}".strip(),
-            ],
-            [
-                label("column", "refills", language),
-                str(prescription.refills_left),
-            ],
-        ],
+        "title": say("confirm_refills" if len(asked) > 1 else "confirm_refill", language),
+        "rows": rows,
         "yes": say("confirm_yes", language),
         "no": say("confirm_no", language),
     }

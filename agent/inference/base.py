@@ -155,6 +155,11 @@ class Session(ABC):
         """The language of the answer."""
         return self.turn.language
 
+    @property
+    def further_steps(self) -> int:
+        """How many steps the turn may take beyond its limit; only plans of our own, which end by themselves, may."""
+        return 0
+
     @abstractmethod
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the next steps to run, or the answer.

@@ -32,6 +32,7 @@ from agent.llm.functions import (
     with_identifiers,
 )
 from agent.llm.offline.understand import Understood
+from agent.llm.public_names import public_in
 from agent.safety.privacy.placeholders import Placeholders
 from agent.threads import run_db
 from inventory.categories import category_names
@@ -126,6 +127,8 @@ class LanguageSession:
             payload.get("personal") for payload in earlier
         )
         self._deadline = asyncio.get_running_loop().time() + self._seconds
+        own = [str(payload["text"]) for payload in earlier if payload["role"] == "user"]
+        self._hidden.publish(await run_db(public_in)([self._turn.text, *reversed(own)]))
         hints = prompt.Hints(self._reading, await run_db(category_names)())
         self._messages = prompt.messages_of(self._turn, earlier, menu, hints, self._hidden, self._language)
 

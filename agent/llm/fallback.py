@@ -33,7 +33,7 @@ from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
 from agent.llm.offline.allergies import allergens_said, allergy_step, in_own_words, products_in
 from agent.llm.offline.clashes import clash_step, taken_ids
-from agent.llm.offline.frames import OF_IDENTITY
+from agent.llm.offline.frames import OF_IDENTITY, REFILLS
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
 from agent.state import ConversationState, RememberedAllergen, RememberedMedication
@@ -42,7 +42,9 @@ from pharmacy_site.lib.text import Language
 
 log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
-_OWN_QUESTIONS: Final = frozenset({"identifier", "offer_person", "which_refill", "which_prescription"})
+_OWN_QUESTIONS: Final = frozenset(
+    {"identifier", "offer_person", "confirm", "which_refill", "which_prescription"}
+)
 """Kinds of our own questions whose answers only fixed steps take up."""
 _OF_PATIENT: Final = frozenset({"refill", "renew"})
 """What fixed steps go on with once the customer is identified."""
@@ -108,6 +110,11 @@ class FallbackSession(Session):
         """The language of the answer."""
         return self._understood.renderer.language
 
+    @property
+    def further_steps(self) -> int:
+        """How many steps the turn may take beyond its limit: those of the offline model's plan, once that answers."""
+        return self._state.offline.further_steps if self._state.offline else 0
+
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the next steps, or the answer, of whichever model can give one."""
         if self._state.offline:
@@ -128,6 +135,8 @@ class FallbackSession(Session):
             answer = self._composition(speech)
             try:
                 asked = await self._first.next(fresh, answer)
+                if asked is None and not obligations.answers_refills(self._understood, self.turn, answer):
+                    return await self._fall_back(speech, "procedure")
                 if asked is None and not answer.is_answer:
                     raise Withheld([fault for one in answer.dropped for fault in one.faults] or ["no_answer"])
                 break
@@ -159,7 +168,7 @@ class FallbackSession(Session):
 
     def _clash_step(self) -> Step | None:
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
-        taken = taken_ids(self._understood, self._turn_with_notes())
+        taken = self._taken()
         asked = obligations.came_up(self._understood, self._results)
         if self.turn.refused:  # nothing is looked up; the advice was asked about these
             asked += [pk for answer in self._understood.answers for pk in products_in(answer.state)]
@@ -169,6 +178,14 @@ class FallbackSession(Session):
         self._checked |= set(step.arguments["med_ids"])
         self._checks_clash = True
         return step
+
+    def _taken(self) -> set[int]:
+        """Return the medicines that others are checked against: of a refill, all others that are on the patient's list."""
+        taken = taken_ids(self._understood, self._turn_with_notes())
+        if not any(frame.intent in REFILLS for frame in self._understood.frames):
+            return taken
+        listed = obligations.prescribed_ids(self._results) if self.turn.identifier else []
+        return {*taken, *listed} - {*obligations.refilled(self._understood, self._results)}
 
     def _allergy_step(self) -> Step | None:
         """Return the check of products that came up against allergies, unless it was made.
@@ -209,7 +226,7 @@ class FallbackSession(Session):
 
     def _clash_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
         turn = self._turn_with_notes()
-        part = clash_part(renderer, result, taken_ids(self._understood, turn), turn.state.get("warned", ()))
+        part = clash_part(renderer, result, self._taken(), turn.state.get("warned", ()))
         self._warned = part.state.get("warned", self._warned)
         return part.facts
 
@@ -239,11 +256,10 @@ class FallbackSession(Session):
         if procedure.emergency:
             speech.restart()
             return alarm_reply(self.turn, [], [procedure.emergency])
-        if obligations.due(
-            self._understood
-        ):  # two medicines in one message: our own plans say what they must
-            return await self._fall_back(speech, "procedure")
         frame = await run_db(frame_of)(procedure)
+        # Two medicines in one message: our own plans say what they must; a refill of all of them does.
+        if obligations.due(self._understood) and not obligations.refills_all(self._understood, frame):
+            return await self._fall_back(speech, "procedure")
         self._state.offline = OfflineSession(
             self.turn, replace(self._understood, frames=(frame,), answers=())
         )

@@ -11,14 +11,17 @@ from typing import Any, Final
 
 from agent.inference.base import ModelUnavailable, Step, Turn
 from agent.inference.openai import Call
-from agent.llm.offline.frames import Frame
+from agent.llm.offline.frames import REFILLS, Frame
 from agent.llm.offline.reading.recognise import recognise
+from agent.llm.offline.reading.references import medications_of
 from agent.safety.emergency import Emergency
 from agent.safety.privacy.placeholders import Placeholders
+from agent.state import RememberedMedication
 from agent.tools.registry import TOOLS
 from agent.tools.schemas import function_definitions
 from stores.models import SiteAnswer
 
+_LONGEST_NAMES: Final = 400
 STORE_INFO: Final = "store_info"
 _TEXT: Final = {"type": "string"}
 _TOOLS: Final = frozenset(tool.name for tool in TOOLS)
@@ -77,7 +80,8 @@ _MATTERS: Final = {
 """What customers want in matters of their own, with the intent whose plan answers it."""
 _MATTER: Final = _function(
     "patient_matter",
-    "Prescriptions or a refill: the system asks who they are if it has to, checks, and answers. Ends your turn.",
+    "Prescriptions or a refill: the system asks who they are if it has to, checks, and answers. Ends your turn. "
+    "medication_name has every medicine that is meant: 'X, Y and Z'.",
     {
         "matter": {"type": "string", "enum": [*_MATTERS]},
         "medication_name": {"type": ["string", "null"]},
@@ -144,18 +148,28 @@ def procedure_of(calls: Sequence[Call]) -> Procedure | None:
 
 
 def _name_in(call: Call) -> str:
-    return str(call.arguments.get("medication_name") or "")[:200]
+    name = call.arguments.get("medication_name")
+    return name[:_LONGEST_NAMES] if isinstance(name, str) else ""
 
 
 def frame_of(procedure: Procedure) -> Frame:
-    """Return the frame of a procedure with the one product of its name.
+    """Return the frame of a procedure with the product of its name, or with all of several names.
 
-    An uncertain name is left out; then the assistant asks the customer, in a sentence of our own.
+    A single uncertain name is left out; then the assistant asks the customer, in a sentence of our own. Among several an
+    uncertain one stays, so that the customer is told what is on file of it.
     """
-    named = [medicine for clause in recognise(procedure.medicine).clauses for medicine in clause.medicines]
-    certain = len(named) == 1 and len(named[0].candidates) == 1
     details = {"other_person": True} if procedure.for_somebody_else else {}
-    return Frame(procedure.intent, 0.95, named[0].candidates if certain else (), details=details)
+    return Frame(procedure.intent, 0.95, _medicines_of(procedure), details=details)
+
+
+def _medicines_of(procedure: Procedure) -> tuple[RememberedMedication, ...]:
+    clauses = recognise(procedure.medicine).clauses
+    named = [medicine for clause in clauses for medicine in clause.medicines]
+    unknown = [name.text for clause in clauses for name in clause.unknown]
+    if procedure.intent in REFILLS and named and len(named) + len(unknown) > 1:
+        beside: list[RememberedMedication] = [{"query": name} for name in unknown]
+        return (*medications_of(named), *beside)
+    return named[0].candidates if len(named) == 1 and len(named[0].candidates) == 1 else ()
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:

@@ -19,10 +19,12 @@ from agent.answers.renderer import Renderer
 from agent.answers.stock import stock_at
 from agent.evidence import ProductFacts, products_listed
 from agent.inference.base import Reply, Step, StepResult, Turn
+from agent.llm.offline.frames import Frame, asks_for_several
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
 from agent.state import ConversationState
 
+_OUTCOMES: Final = frozenset({"refill", "prescription_state"})
 _CHECK: Final = "interaction_check"
 _SHORTEST_SENTENCE: Final = 30
 _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
@@ -161,9 +163,38 @@ def looked_up(results: Sequence[StepResult]) -> list[int]:
 
 def came_up(understood: Understood, results: Sequence[StepResult]) -> list[int]:
     """Return the ids of the products that the message names, or that were looked up, also as prescriptions."""
-    prescribed = [row for result in results for row in result.evidence.get("prescriptions", ())]
-    ids = [row["med_id"] for row in prescribed if "med_id" in row]
-    return list(dict.fromkeys([*asked_together(understood), *looked_up(results), *ids]))
+    ids = [*asked_together(understood), *looked_up(results), *prescribed_ids(results)]
+    return list(dict.fromkeys(ids))
+
+
+def prescribed_ids(results: Sequence[StepResult]) -> list[int]:
+    """Return the ids of the products of the prescriptions that were read."""
+    rows = [row for result in results for row in result.evidence.get("prescriptions", ())]
+    return [row["med_id"] for row in rows if "med_id" in row]
+
+
+def refilled(understood: Understood, results: Sequence[StepResult]) -> list[int]:
+    """Return the ids of the products that a refill is asked for: those named, and those whose refill was looked up."""
+    status = [result for result in results if result.step.arguments.get("action") == "REFILL_STATUS"]
+    return [*asked_together(understood), *prescribed_ids(status)]
+
+
+def refills_all(understood: Understood, frame: Frame) -> bool:
+    """Return whether this frame asks for refills of all medicines that the message names."""
+    ids = {one.get("id") for one in frame.medicines}
+    return asks_for_several(frame) and ids.issuperset(asked_together(understood))
+
+
+def answers_refills(understood: Understood, turn: Turn, composed: Composition) -> bool:
+    """Return whether a model's answer says of each medicine what becomes of its refill, if several were asked for.
+
+    Of a customer who is not identified nothing can be said.
+    """
+    if not turn.identifier or turn.refused:
+        return True
+    said = {fact.subject for fact in composed.used if fact.kind in _OUTCOMES}
+    asked = [one for frame in understood.frames if asks_for_several(frame) for one in frame.medicines]
+    return all(understood.renderer.name(one) in said for one in asked)
 
 
 def _talked_about(results: Sequence[StepResult]) -> ConversationState:

@@ -79,10 +79,7 @@ def messages_of(
     language: str,
 ) -> list[Message]:
     """Return the messages that open a turn: rules, what is known, the last messages, the customer's message."""
-    messages: list[Message] = [
-        {"role": "system", "content": rules()},
-        {"role": "system", "content": _known(turn, menu, hints, hidden, language)},
-    ]
+    messages: list[Message] = []
     for payload in earlier:
         is_user = payload["role"] == "user"
         if not is_user and payload["role"] != "assistant":
@@ -93,7 +90,10 @@ def messages_of(
         messages.append({"role": "user" if is_user else "assistant", "content": hidden.hide(text)})
     is_identified_now = not turn.text or bool(turn.code.get("outcome"))
     text = _IDENTIFIED_NOW if is_identified_now else hidden.hide(turn.text)
-    return [*messages, {"role": "user", "content": text}]
+    # Written last: our reading may have taken a name for a medicine, and what is personal in the messages is known by now.
+    known = _known(turn, menu, hints, hidden, language)
+    systems = [{"role": "system", "content": rules()}, {"role": "system", "content": known}]
+    return [*systems, *messages, {"role": "user", "content": text}]
 
 
 def reading_of(frames: Sequence[Frame]) -> list[dict[str, Any]]:

@@ -100,6 +100,21 @@ def _asks_stock(s: Sentence) -> bool:
     return s.has("stock") or any(start not in owned for start, _ in s.spans("have_he"))
 
 
+def _wants_recommendation(s: Sentence) -> bool:
+    """Return whether the customer asks to be recommended something: "I did not ask for a recommendation" does not."""
+    declined = {place for span in s.spans("recommend_no") for place in range(*span)}
+    return any(not declined.issuperset(range(*span)) for span in s.spans("recommend"))
+
+
+def _asks_what_for(s: Sentence) -> bool:
+    """Return whether the customer asks what to take for a complaint; "the white pills for allergy" names a product."""
+    described = s.spans("described_product")
+    return any(
+        not any(first <= start and end <= last for first, last in described)
+        for start, end in s.spans("what_for")
+    )
+
+
 def _asks_advice(s: Sentence, *, own: bool) -> bool:
     factual = s.has("topic", "leaflet", "process", "place", "money", "same") and not own
     listing = s.has("list_words") or _asks_stock(s)
@@ -119,9 +134,9 @@ def _asks_advice(s: Sentence, *, own: bool) -> bool:
         return not (s.has("place", "money", "leaflet", "logistics") and not own)
     if s.has("change_he") and (own or s.asks or len(s.words) <= _LONGEST_COMPLAINT):
         return not listing and not s.has("leaflet", "rx")
-    if s.has("recommend"):
+    if _wants_recommendation(s):
         return not (s.has("place", "process", "money", "leaflet", "stock") and not own) or s.has("what_for")
-    if s.has("what_for"):
+    if _asks_what_for(s):
         return not (listing and not s.has("better")) and not s.has("leaflet", "money")
     if s.has("give_mine") and s.has("may_i") and not listing and not s.has("leaflet", "process", "together"):
         return True

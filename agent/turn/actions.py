@@ -85,24 +85,24 @@ def handoff_open(run: Run, step: Step, address: str) -> ActionResult:
 
 
 def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
-    """Ask for the customer's yes before a refill is passed to a pharmacist."""
-    prescription_id = step.arguments.get("prescription_id")
-    if not isinstance(prescription_id, int) or isinstance(prescription_id, bool):
+    """Ask for the customer's yes before refills are passed to a pharmacist: of one prescription, or of several at once."""
+    ids = step.arguments.get("prescription_ids", [step.arguments.get("prescription_id")])
+    if not ids or any(not isinstance(pk, int) or isinstance(pk, bool) for pk in ids):
         return ActionResult(step)
-    request = confirmations.refill_ask(run, prescription_id)
+    request = confirmations.refill_ask(run, *ids)
     if request is None:
         return ActionResult(step)
     return ActionResult(step, result=request, events=[("confirm.requested", request)])
 
 
 def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:
-    """Pass a refill to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
+    """Pass refills to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
     confirmed = confirmations.confirmed(run)
     patient = run.conversation.proven_patient
     if confirmed is None or patient is None or patient.pk != confirmed.payload["patient"]:
         return ActionResult(step)
     # Read by staff in either language.
-    summary = f"Rx {confirmed.payload['prescription']}"
+    summary = f"Rx {', '.join(map(str, confirmed.payload['prescriptions']))}"
     handoff = run_hand_over(
         run,
         reason="refill",

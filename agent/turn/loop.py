@@ -11,7 +11,7 @@ from agent.answers.render import MASK, tool_label
 from agent.conversation.runs import Claim
 from agent.conversation.spending import run_spent
 from agent.conversation.stores import place_named
-from agent.inference.base import Model, Reply, Step, StepResult
+from agent.inference.base import Model, Reply, Session, Step, StepResult
 from agent.threads import run_db
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
@@ -61,18 +61,23 @@ async def converse(context: TurnContext, model: Model, speaker: Speaker, progres
     """Ask the guard's session or the model's, and run the steps that it names, until it has an answer."""
     session = context.session = await guard.intercept(context, model) or await model.open(context.turn)
     results: list[StepResult] = []
-    for _ in range(settings.CHAT_STEPS + 1):
+    rounds = 0
+    while (rounds := rounds + 1) <= _most_steps(session) + 1:
         speaker.attend(context.results)
         response = await session.next(results, speaker)
         if isinstance(response, Reply):
             return response
         results = []
         for step in response:
-            if len(context.results) >= settings.CHAT_STEPS:
-                log.warning("run %s reached the limit of %s steps", context.run.pk, settings.CHAT_STEPS)
+            if len(context.results) >= _most_steps(session):
+                log.warning("run %s reached the limit of %s steps", context.run.pk, _most_steps(session))
                 return guard.apology(context.turn)
             results.append(await step_run(context, step, progress))
     return guard.apology(context.turn)
+
+
+def _most_steps(session: Session) -> int:
+    return int(settings.CHAT_STEPS) + session.further_steps
 
 
 async def step_run(context: TurnContext, step: Step, progress: ProgressSink) -> StepResult:

@@ -86,7 +86,7 @@ def test_a_guessed_quantity_is_not_shown(tireless: ScriptedModel, stocked: set[s
 
 def test_a_later_turn_does_not_show_the_quantity_either(tireless: ScriptedModel, stocked: set[str]) -> None:
     """Numbers of earlier results count as evidence, but not those that were never disclosed."""
-    talk = once(tireless, "do you have Valium in Florentin?", calls(("check_stock", _looks(25)["check_stock at"])), says("Ask the branch."))  # fmt: skip
+    talk = once(tireless, "do you have Valium in Florentin?", calls(("check_stock", _looks(25)["check_stock at"])), says("[not_on_file]"))  # fmt: skip
     tireless.script(forever(says(f"As I said, {SECRET} packs.")))
     talk.say("how was that again?")
     assert not any(number in talk.frames_text for number in stocked)
@@ -174,12 +174,14 @@ def test_a_procedure_accepts_only_a_known_name(tireless: ScriptedModel) -> None:
         None,
         5,
         ["Oxycodone", "Diazepam"],
-        "Advil and Coumadin",
     ):
         procedure = procedure_of(
             [Call("1", "patient_matter", {"matter": "refill", "medication_name": value})]
         )
         assert procedure is not None and not frame_of(procedure).medicines, value
+    both = {"matter": "refill", "medication_name": "Advil and Coumadin"}
+    procedure = procedure_of([Call("1", "patient_matter", both)])
+    assert procedure is not None and [one["id"] for one in frame_of(procedure).medicines] == [1, 15]
     procedure = procedure_of([Call("1", "patient_matter", {"matter": "refill", "medication_name": "Valium"})])
     assert procedure is not None and [one["id"] for one in frame_of(procedure).medicines] == [25]
     assert Medication.objects.get(pk=25).schedule == "IV"

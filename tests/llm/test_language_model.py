@@ -145,7 +145,8 @@ def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedMo
         calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
         patient="10000101",
     )
-    assert talk.tools == ["inventory_check", "prescription_verify"]
+    verified = ["prescription_management", "inventory_check", "prescription_verify"]
+    assert talk.tools == [*verified, "interaction_check"]
 
 
 def test_the_last_twelve_turns_are_sent_to_the_model(model: ScriptedModel) -> None:

@@ -45,8 +45,15 @@ class Fact:
     """The texts that `brief` leaves to a card, its title first if one product's facts are told from another's."""
     companion: "Fact | None" = None
     """A fact that has to be in the answer whenever this one is: that a prescription is needed, beside stock or price."""
+    saying: str = ""
+    """What it says, where others say the same in other words: two medicines, named in either order."""
     id: str = ""
     """Its name on the menu, "f3"; empty before it is on one."""
+
+
+def is_said(fact: Fact, said: Iterable[Fact]) -> bool:
+    """Return whether one of these facts says the same."""
+    return any(fact.text == one.text or (fact.saying and fact.saying == one.saying) for one in said)
 
 
 def chosen(facts: Iterable[Fact], *kinds: str, about: str = "") -> list[Fact]:

@@ -1,6 +1,7 @@
 """Make the facts of interaction checks: our stored sentence for each pair of medicines, all of them required."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from agent.answers.cards import InteractionPair
 from agent.answers.facts.fact import Fact
@@ -29,10 +30,13 @@ def pair_facts(
     elif not result.ok:
         yield _warning(renderer, names, renderer.say("data_error"))
     else:
-        texts = [pair["text"] for pair in pairs_listed(renderer, known, result)]
-        none = renderer.say("interaction_none", names=listed(names, renderer.language))
-        for text in texts or [none]:
-            yield _warning(renderer, names, text)
+        pairs = pairs_listed(renderer, known, result)
+        for pair in pairs:
+            saying = " ".join([pair["level"], *sorted(pair["names"])])
+            yield replace(_warning(renderer, names, pair["text"]), saying=saying)
+        if not pairs:
+            none = renderer.say("interaction_none", names=listed(names, renderer.language))
+            yield replace(_warning(renderer, names, none), saying=" ".join(["none", *sorted(names)]))
         if gaps:
             yield partly_fact(renderer, gaps)
 

@@ -74,6 +74,14 @@ class Frame:
         )
 
 
+REFILLS: Final = frozenset({"refill", "refill_status"})
+
+
+def asks_for_several(frame: Frame) -> bool:
+    """Return whether a request for a refill is about several medicines, named or "all of them"."""
+    return frame.intent in REFILLS and (len(frame.medicines) > 1 or bool(frame.details.get("all")))
+
+
 @dataclass(frozen=True)
 class Decision:
     """A message's frames, and whether the first one answers a question of ours."""

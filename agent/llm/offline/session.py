@@ -10,8 +10,8 @@ from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.allergies import allergens_said, allergy_step, products_in
 from agent.llm.offline.clashes import clash_step, taken_ids
-from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, SURE, Frame
-from agent.llm.offline.plans import branch_stock, facts, listing, patients, stock, talk
+from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, REFILLS, SURE, Frame
+from agent.llm.offline.plans import branch_stock, facts, listing, patients, refills, stock, talk
 from agent.llm.offline.plans.names import choose
 from agent.llm.offline.plans.plan import Plan
 from agent.llm.offline.reply import reply_of
@@ -48,8 +48,9 @@ PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
     "which": talk.which,
     "identify": patients.identify,
     "prescriptions": patients.prescriptions,
-    "refill_status": patients.refill_status,
-    "refill": patients.refill,
+    "refill_status": refills.refill_status,
+    "refill": refills.refill,
+    "confirm_on_card": refills.confirm_on_card,
     "renew": patients.renew,
     "renew_doctor": patients.renew_doctor,
     "resend": patients.resend,
@@ -57,6 +58,9 @@ PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
     "allergy_noted": talk.allergy_noted,
     **dict.fromkeys(COURTESIES, talk.courtesy),
 }
+
+
+_STEPS_OF_REFILLS: Final = 64
 
 
 class OfflineModel:
@@ -83,6 +87,18 @@ class OfflineSession(Session):
     def language(self) -> Language:
         """The language of the answer."""
         return self._understood.renderer.language
+
+    @property
+    def further_steps(self) -> int:
+        """How many steps a refill may take beyond a turn's limit: several medicines are looked at one by one."""
+        return _STEPS_OF_REFILLS if any(frame.intent in REFILLS for frame in self._frames) else 0
+
+    @property
+    def _frames(self) -> list[Frame]:
+        """What the customer wants, also what waits for who they are."""
+        frames = self._understood.frames
+        waiting = [Frame.recalled(one.details["waiting"]) for one in frames if "waiting" in one.details]
+        return [*frames, *waiting]
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the steps that the current plan needs, or the whole answer."""
@@ -113,14 +129,19 @@ class OfflineSession(Session):
         self, renderer: Renderer, answers: Sequence[Answer]
     ) -> Generator[Sequence[Step], Sequence[StepResult], Answer | None]:
         """Check the medicines of the answer against those that the customer takes."""
-        if any(frame.intent == "interaction" for frame in self._understood.frames):
+        intents = {frame.intent for frame in self._frames}
+        if "interaction" in intents and not intents & REFILLS:
             return None  # asked for, so that it is answered already
         state = self.turn.state
-        taken = taken_ids(self._understood, self.turn)
         about = [
             one for each in answers for one in (*each.state.get("focus", ()), *each.state.get("shown", ()))
         ]
         asked = [one["id"] for one in about if "id" in one]
+        taken = taken_ids(self._understood, self.turn)
+        if intents & REFILLS:
+            # What is refilled is checked against the rest of the customer's list.
+            listed = [row["med_id"] for each in answers for row in each.state.get("prescriptions", ())]
+            taken = {*taken, *listed} - set(asked)
         step = clash_step(asked, taken, renderer.language)
         if step is None:
             return None

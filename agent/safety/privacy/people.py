@@ -5,29 +5,34 @@ a listed name (`lexicon/people.yaml`): "I'm allergic" has none, and "this is Adv
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
 from agent.safety import lexicon
+from agent.safety.privacy.public import WORD, Public
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import fold, hebrew_stems
 from pharmacy_site.lib.vocabulary import HEBREW_END, HEBREW_LETTER, HEBREW_START
 from pharmacy_site.lib.yaml_files import yaml_read
 
-WORD: Final = re.compile(r"[^\W\d_]+(?:['\"][^\W\d_]+)*'?")
 LONGEST_NAME: Final = 4
 
 _STRONG: Final = re.compile(
-    r"\b(?:my|his|her|their|full|patient|patient's|customer|mother's|father's|son's|daughter's|wife's|husband's|child's|kid's|baby's|mom's|dad's)"
+    r"\b(?:my|his|her|their|patient|patient's|customer|mother's|father's|son's|daughter's|wife's|husband's|child's|kid's|baby's|mom's|dad's)"
     r" (?:(?:full|first|last|family|given|middle|sur) ?)?name(?: is|'s|s|:| -|,)?(?: is)?"
-    r"|\b(?:full|first|last|family) name(?: is|:| -)"
-    r"|\bi'?m called|\bi am called|\bi go by|\bthey call me|\bin the name of|\bunder the name(?: of)?|\bon behalf of"
+    r"|\b(?:first|last|family) name(?: is|:| -)"
+    r"|\bi'?m called|\bi am called|\bi go by|\bthey call me|\bon behalf of"
     r"|\b(?:son|daughter|mother|father|wife|husband|baby) is (?:named|called)"
-    rf"|{HEBREW_START}ו?(?:קוראים לי|שמי|השם שלי(?: הוא| זה)?|שם שלי(?: הוא| זה)?|שמי המלא(?: הוא)?|השם המלא(?: שלי)?(?: הוא)?|שם מלא|שם פרטי(?: שלי)?"
-    rf"|שם משפחה(?: שלי)?|שם ה?מטופלת?|שם ה?לקוחה?|על שם|ע\"ש|בשם){HEBREW_END}"
+    rf"|{HEBREW_START}ו?(?:קוראים לי|שמי|השם שלי(?: הוא| זה)?|שם שלי(?: הוא| זה)?|שמי המלא(?: הוא)?|השם המלא שלי(?: הוא)?|שם פרטי(?: שלי)?"
+    rf"|שם משפחה(?: שלי)?|שם ה?מטופלת?|שם ה?לקוחה?){HEBREW_END}"
+)
+# Announce the name of a person, or of what is on the shelf: "registered under the name Cetirizine".
+_OF_SOMETHING: Final = re.compile(
+    r"\bfull name(?: is|'s|:| -|,)?(?: is)?|\bin the name of|\bunder the name(?: of)?"
+    rf"|{HEBREW_START}ו?(?:השם המלא(?: הוא)?|שם מלא|על שם|ע\"ש|בשם){HEBREW_END}"
 )
 _TITLE: Final = re.compile(rf"\b(?:mr|mrs|ms|miss|prof)\.?(?= )|{HEBREW_START}(?:מר|גברת|גב')(?= )")
 _DOCTOR: Final = re.compile(rf"\b(?:dr|doctor)\.?(?= )|{HEBREW_START}[הלב]?(?:ד\"ר|דוקטור)(?= )")
@@ -36,6 +41,13 @@ _WEAK: Final = re.compile(
     r"|mother|mom|father|dad|son|daughter|wife|husband|brother|sister|baby|child|grandmother|grandfather|aunt|uncle|friend)[,:!]?(?=\s)"
     rf"|{HEBREW_START}ו?(?:אני|זה|זו|זאת|כאן|פה|מדברת?|תודה|בברכה|קוראים ל[הו]|שמה|שמו|שם|קוראים|[להבש]?(?:אמא|אבא|בן|בת|בעלי|אשתי|אחי|אחותי|סבתא|סבא)(?: שלי)?)[,:!]?(?=\s)"
 )
+# After these a medicine's name that is a given name too stands for a person: "I'm Nora", but not "the price for Nora".
+_OF_PERSON: Final = re.compile(
+    r"(?:i'?m|i am|this is|it's me|its me|it is me|call me|thanks|thank you|regards|sincerely|yours"
+    r"|mother|mom|father|dad|son|daughter|wife|husband|brother|sister|baby|child|grandmother|grandfather|aunt|uncle|friend)[,:!]?"
+    r"|ו?(?:אני|זו|זאת|כאן|פה|מדברת?|תודה|בברכה|[להבש]?(?:אמא|אבא|בן|בת|בעלי|אשתי|אחי|אחותי|סבתא|סבא)(?: שלי)?)[,:!]?"
+)
+_SAYS_WHO: Final = re.compile(r" (?:speaking|calling|מדברת?)")
 _BEHIND: Final = re.compile(r" (?:here|speaking|calling|מדברת?|כאן|פה)(?!\w)")
 _STREET: Final = re.compile(
     r"(?:\b(?:street|st|road|rd|avenue|ave|boulevard|blvd)|רחוב|שדרות|שד'|דרך|כיכר|סניף)\s*[.,]?\s*$"
@@ -78,35 +90,71 @@ def is_street(text: str, start: int, end: int) -> bool:
     return bool(_STREET.search(text[max(0, start - 12) : start]) or _STREET_BEHIND.match(text, end))
 
 
-def names_in(shadow: Shadow, tokens: list[Token]) -> Iterator[tuple[int, int]]:
-    """Yield the spans of names, without overlaps."""
+def names_in(shadow: Shadow, tokens: list[Token], public: Public) -> Iterator[tuple[int, int]]:
+    """Yield the spans of names, without overlaps; of medicines' names only those that stand for a person."""
     text = shadow.text
     at = {token.start: place for place, token in enumerate(tokens)}
+    words = [token.folded for token in tokens]
+    known = (
+        {place: count for place in range(len(words)) if (count := public.name_at(words, place))}
+        if public.names
+        else {}
+    )
     done = 0
-    for place, count in sorted(_found(text, tokens, at), key=lambda found: (found[0], -found[1])):
+    for place, count in sorted(_found(text, tokens, at, known), key=lambda found: (found[0], -found[1])):
         if count and place >= done:
             done = place + count
             yield tokens[place].start, tokens[done - 1].end
 
 
-def _found(text: str, tokens: list[Token], at: dict[int, int]) -> Iterator[tuple[int, int]]:
-    """Yield the position of each name's first token and how many tokens it has."""
-    ends = {token.end: place for place, token in enumerate(tokens)}
+def _found(
+    text: str, tokens: list[Token], at: dict[int, int], known: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Yield the position of each name's first token and how many tokens it has; `known` are those of medicines."""
     for match in _STRONG.finditer(text):
-        yield _behind(text, tokens, at, match.end(), _announced)
+        yield _without_medicine(_behind(text, tokens, at, match.end(), _announced), tokens, known)
+    for match in _OF_SOMETHING.finditer(text):
+        place, count = _behind(text, tokens, at, match.end(), _announced)
+        if place not in known or tokens[place].folded in _given():
+            yield _without_medicine((place, count), tokens, known)
+    for place, count, is_of_person in _called_by_cues(text, tokens, at):
+        if place not in known or is_of_person or count > 1:
+            yield _without_medicine((place, count), tokens, known)
+    yield from _by_themselves(text, tokens)
+
+
+def _without_medicine(
+    found: tuple[int, int], tokens: list[Token], known: Mapping[int, int]
+) -> tuple[int, int]:
+    """Return a name without the medicine behind it: "for Dana Acamol"."""
+    place, count = found
+    for later in range(place + 1, place + count):
+        if later in known and tokens[later].folded not in _family() | _given():
+            return place, later - place
+    return found
+
+
+def _called_by_cues(text: str, tokens: list[Token], at: dict[int, int]) -> Iterator[tuple[int, int, bool]]:
+    """Yield listed names beside words that people introduce themselves with, and whether only people are introduced so."""
+    ends = {token.end: place for place, token in enumerate(tokens)}
     for match in _TITLE.finditer(text):
-        yield _behind(text, tokens, at, match.end(), _titled)
+        yield (*_behind(text, tokens, at, match.end(), _titled), True)
     for match in _DOCTOR.finditer(text):
         place, _ = _behind(text, tokens, at, match.end(), lambda *_: 1)
-        yield place, int(place < len(tokens) and tokens[place].folded in _family() - _BRANDS)
+        yield place, int(place < len(tokens) and tokens[place].folded in _family() - _BRANDS), True
     for match in _WEAK.finditer(text):
-        yield _behind(text, tokens, at, match.end(), _called)
+        found = _behind(text, tokens, at, match.end(), _called)
+        yield (*found, bool(_OF_PERSON.fullmatch(match.group().strip())))
     for match in _BEHIND.finditer(text):
         for back in (2, 1):
             place = ends.get(match.start(), -1) - back + 1
             if place >= 0 and _called(text, tokens, place) == back:
-                yield place, back
+                yield place, back, bool(_SAYS_WHO.match(match.group()))
                 break
+
+
+def _by_themselves(text: str, tokens: list[Token]) -> Iterator[tuple[int, int]]:
+    """Yield a listed given name with a listed family name, in either order."""
     for place, token in enumerate(tokens[:-1]):
         following = tokens[place + 1]
         is_register = token.folded in _family() and following.folded in _given()  # "Cohen, David"

@@ -12,6 +12,7 @@ from typing import Any, Final
 from agent.safety.privacy.comparing import PUBLIC_FROM, TRUNK, Key, dates_of, key_of, national
 from agent.safety.privacy.people import Token, is_common, is_street, names_in, tokens_of
 from agent.safety.privacy.personal import Found, personal_in
+from agent.safety.privacy.public import Public
 from pharmacy_site.lib.json_values import rebuilt
 from pharmacy_site.lib.shadow import Shadow
 from pharmacy_site.lib.text import clean, fold
@@ -49,6 +50,7 @@ class Placeholders:
         self._parts: set[str] = set()
         self._firsts: set[str] = set()  # words with which the known names begin
         self._hidden: dict[str, str] = {}  # texts of our own tools, most of which come again and again
+        self._public = Public()
         self._own = [value for value in map(clean, known.get("PATIENT", ())) if fold(value)]
         for value in self._own:
             self._learn_name(value, "PATIENT")
@@ -60,17 +62,22 @@ class Placeholders:
         ]
         self._known_dates = {key[1:]: name for key, name in self._names.items() if key[0] == "date"}
 
+    def publish(self, public: Public) -> None:
+        """Let these names and numbers stay in texts, unless they are values of the patient's own."""
+        self._public = public
+
     def hide(self, text: str) -> str:
         """Return free text that a customer or the assistant wrote without anything that looks personal."""
         shadow = Shadow(_disarmed(text))
         spans = _Spans(shadow)
         spans.add(self._known_in(shadow.text))
+        spans.shield(self._public.phones_in(spans.rest()))
         for start, end, kind in personal_in(spans.rest(), datetime.now(UTC).date()):
             spans.add([(start, end, self._stand_in(kind, shadow.typed(start, end)))])
         tokens = tokens_of(shadow)
         spans.add(self._full_names(shadow.text, tokens))
         free = [token for token in tokens if spans.is_free(token.start, token.end)]
-        for start, end in names_in(shadow, tokens):
+        for start, end in names_in(shadow, tokens, self._public):
             if spans.is_free(start, end):
                 spans.add([(start, end, self._stand_in("NAME", shadow.typed(start, end)))])
         spans.add(self._single_names(shadow, free, spans))
@@ -194,12 +201,16 @@ class Placeholders:
                 end = token.end
                 before = tokens[place - 1] if place and start == token.start else None
                 after = tokens[place + 1] if place + 1 < len(tokens) else None
-                if before and _is_name_like(before) and _stand_together(text, before, [token]):
+                if before and self._is_name_like(before) and _stand_together(text, before, [token]):
                     start = before.start
-                if after and _is_name_like(after) and _stand_together(text, token, [after]):
+                if after and self._is_name_like(after) and _stand_together(text, token, [after]):
                     end = after.end
                 yield start, end, self._stand_in("NAME", shadow.typed(start, end))
                 break
+
+    def _is_name_like(self, token: Token) -> bool:
+        is_public = self._public.name_at([token.folded], 0)
+        return token.is_capital and len(token.folded) > 1 and not is_common(token.folded) and not is_public
 
     def _leaf_hidden(self, leaf: Any) -> Any:
         if isinstance(leaf, str):
@@ -269,6 +280,11 @@ class _Spans:
                 self._taken[start:end] = b"\1" * (end - start)
                 self.found.append((start, end, name))
 
+    def shield(self, found: Iterator[tuple[int, int]]) -> None:
+        """Let these spans stay as they are."""
+        for start, end in found:
+            self._taken[start:end] = b"\1" * (end - start)
+
     def rest(self) -> str:
         """Return the text with the spans overwritten by line breaks."""
         return "".join("\n" if taken else char for char, taken in zip(self._text, self._taken, strict=True))
@@ -301,10 +317,6 @@ def _readings(text: str, token: Token) -> Iterator[tuple[int, str]]:
 def _stand_together(text: str, first: Token, rest: Sequence[Token]) -> bool:
     ends = [first.end, *(token.end for token in rest)]
     return all(_BLANKS.fullmatch(text[end : token.start]) for end, token in zip(ends, rest, strict=False))
-
-
-def _is_name_like(token: Token) -> bool:
-    return token.is_capital and len(token.folded) > 1 and not is_common(token.folded)
 
 
 def _from_plus(text: str, start: int) -> int:

@@ -5,7 +5,7 @@ from typing import Final
 from agent.llm.offline.reading.message import SHORTEST_NAME, Clause, as_written
 from inventory.categories import categories_called
 from inventory.models import Category, CategoryAlias
-from pharmacy_site.lib.text import compact, hebrew_stems, one_typo
+from pharmacy_site.lib.text import compact, hebrew_stems, one_typo, words
 
 SHORTEST_MISSPELT: Final = 6  # letters of a category's name that may hold a typo
 
@@ -54,16 +54,29 @@ def misspelt_category(clause: Clause) -> list[str]:
     ][:1]
 
 
+_LOOKS: Final = frozenset(
+    words(
+        "white yellow pink red blue green orange small little big round"
+        " הלבנימ הצהובימ הורודימ האדומימ הכחולימ הירוקימ הכתומימ הקטנימ הגדולימ העגולימ הלבנות הצהובות הורודות האדומות הכחולות הירוקות הקטנות הגדולות העגולות הלבנ הצהוב הורוד האדומ הכחול הירוק הקטנ הגדול העגול"
+    )
+)
+"""How a product is described by who does not know its name: "the white pills for allergy"."""
 _HEADS: Final = frozenset({"משהו", "כדור", "כדורימ", "תרופה", "תרופות", "טבליות", "דבר"})
 
 
 def _purposes(clause: Clause) -> dict[str, str]:
     """Return what "anything for heartburn" may be called as a category: "heartburn medicine"."""
     found: dict[str, str] = {}
-    if not clause.has("stock", "list"):
+    if not clause.has("stock", "list") and _LOOKS.isdisjoint(clause.words):
         return found
     for place, word in enumerate(clause.words):
-        if word[0] == "ל" and len(word) > SHORTEST_NAME and place and clause.words[place - 1] in _HEADS:
+        before = [other for other in clause.words[:place] if other not in _LOOKS]
+        if (
+            word[0] == "ל"
+            and len(word) > SHORTEST_NAME
+            and before[-1:]
+            and before[-1].removeprefix("ה") in _HEADS
+        ):
             found[compact(f"תרופות {word}")] = f"תרופות {word}"
         if word == "נגד" and place + 1 < len(clause.words):
             found[compact(f"תרופות ל{clause.words[place + 1]}")] = f"תרופות ל{clause.words[place + 1]}"

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent.answers.facts.leaflets import SECTIONS
-from agent.llm.offline.frames import LOST, REPEATABLE, SURE, Decision, Frame
+from agent.llm.offline.frames import LOST, REFILLS, REPEATABLE, SURE, Decision, Frame
 from agent.llm.offline.reading.clauses import clause_frame
 from agent.llm.offline.reading.message import Clause, Message
 from agent.llm.offline.reading.pending import identity_frame, pending_answer
@@ -48,6 +48,9 @@ def decide(message: Message, state: Mapping[str, Any]) -> Decision:
             focus = list({one.get("id") or one.get("query"): one for one in frame.medicines}.values())
         if frame.intent in REPEATABLE:  # "does X need a prescription? and Y?"
             state = {**state, "last": frame.remembered()}
+        if frame.intent in REFILLS:  # "refill X, and Y"
+            state = {**state, "intent": frame.intent}
+            frame = _same_request(frame, clause, frames)
         if frame.intent in ("hours", "branch"):
             state = {**state, "last_branch": frame.remembered()}
         if frame.place:  # "when does Jaffa close, and do you have X there?"
@@ -90,9 +93,9 @@ def _joined(message: Message) -> Clause | None:
         named = clauses[0].medicines
         if len(named) >= 2 and not has_topic(clauses[0]):
             return replace(clauses[1], medicines=named)  # "X or Y, what's the difference?"
-    asks_stock = any(clause.has("stock", "where", "price") for clause in clauses)
+    asks_else = any(clause.has("stock", "where", "price", "refill") for clause in clauses)
     if len(clauses) > 1 and any(
-        clause.has("strong_interaction") or (clause.has("taking") and not asks_stock) for clause in clauses
+        clause.has("strong_interaction") or (clause.has("taking") and not asks_else) for clause in clauses
     ):
         named = [medicine for clause in clauses for medicine in clause.medicines]
         if len(named) >= 2 and all(len(clause.medicines) < 2 for clause in clauses):
@@ -101,10 +104,26 @@ def _joined(message: Message) -> Clause | None:
     return None
 
 
+def _same_request(frame: Frame, clause: Clause, before: Sequence[Frame]) -> Frame:
+    """Return a refill that only adds a name to the request before it as a part of that request."""
+    adds = frame.medicines and not clause.asks and not clause.has("refill", "refill_status")
+    return (
+        replace(frame, intent=before[-1].intent)
+        if before and before[-1].intent in REFILLS and adds
+        else frame
+    )
+
+
 def _question(frame: Frame) -> tuple[object, ...]:
     ids = [medicine.get("id") or medicine.get("query") for medicine in frame.medicines]
     facts = tuple(name for name in ("ingredient", "pack", "maker") if frame.details.get(name))
     return frame.intent, ids, frame.place, frame.sections, facts if frame.intent == "detail" else ()
+
+
+def _is_joined(other: Frame, frame: Frame) -> bool:
+    """Return whether two questions are one about several medicines."""
+    is_refill = frame.intent in REFILLS and bool(other.medicines and frame.medicines)
+    return other.intent == frame.intent and (frame.intent == "stock" or is_refill)
 
 
 def _answers_where(kept: Sequence[Frame], frame: Frame) -> bool:
@@ -126,8 +145,8 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
     # What is out of stock is said with its restock date already.
     real = [frame for frame in real if not (frame.intent == "restock" and frame.medicines in stocked)]
     for place, frame in enumerate(real or frames[:1]):
-        if frame.bare and any(later.assumed for later in real[place + 1 :]):
-            continue  # "I take warfarin, is it kept in the fridge?"
+        if frame.bare and any(later.assumed or later.intent in REFILLS for later in real[place + 1 :]):
+            continue  # "I take warfarin, is it kept in the fridge?", "I take warfarin, can I refill X?"
         if (
             frame.assumed
             and frame.intent == "stock_place"
@@ -143,7 +162,7 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
                 for k in kept
             ]
             continue
-        same = next((n for n, other in enumerate(kept) if other.intent == frame.intent == "stock"), None)
+        same = next((n for n, other in enumerate(kept) if _is_joined(other, frame)), None)
         if (
             same is not None
             and not kept[same].details.get("strengths")

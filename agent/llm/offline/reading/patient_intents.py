@@ -6,6 +6,7 @@ from typing import Any, Final
 from agent.llm.offline.frames import SHORT, Frame
 from agent.llm.offline.reading.message import Clause
 from agent.llm.offline.reading.references import asks_rx, has_topic, medications_of, position_of
+from agent.llm.offline.reading.refilled import asks_for_all, refilled_in, rows_named
 from agent.state import RememberedMedication
 
 PRESCRIPTION_MATTERS: Final = frozenset({"prescriptions", "refill_status", "refill", "renew"})
@@ -25,12 +26,17 @@ def patient_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     ):
         return Frame("resend", 0.95)
     if clause.has("renew"):
+        medicines = refilled_in(clause) or medicines
         return Frame("renew", 0.95, medicines=medicines, details=details)
     if clause.has("refill_term") and not medicines and not clause.has("my"):
         return Frame("what_refill", 0.95)
     if clause.has("refill"):
+        medicines = refilled_in(clause) or medicines
+        if asks_for_all(clause) and not medicines:
+            details = {**details, "all": True}
         position = position_of(clause, 9)
         shown = state.get("prescriptions") or []
+        medicines = medicines or rows_named(clause, shown)
         if position is not None and position < len(shown) and not medicines:
             details = {**details, "prescription": shown[position]}
         numbered = [number for number in clause.numbers if number in {row["id"] for row in shown}]

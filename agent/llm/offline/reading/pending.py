@@ -15,9 +15,14 @@ from agent.llm.offline.reading.references import (
     position_of,
     prescription_chosen,
 )
+from agent.llm.offline.reading.refilled import asks_for_all, medicines_of_rows, refilled_in, rows_named
 from agent.state import RememberedMedication
 
 PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
+
+
+_ASKED_BESIDE: Final = ("stock", "list", "hours", "price", "where", "which_branch")
+"""What makes a yes to an offer no answer to it: "OK, I'll take it, which branch"."""
 
 
 def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[str, Any]) -> Frame | None:
@@ -30,8 +35,11 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
         return None
     clause = clauses[0]
     new_topic = has_topic(clause)
+    if kind == "confirm":
+        return _offer_answer(message, Frame("confirm_on_card", 0.95))
     if kind == "offer_person":
-        return _offer_answer(message, pending)
+        reason = pending.get("reason", "not_understood")
+        return _offer_answer(message, Frame("person", 0.95, details={"reason": reason}))
     waiting = Frame.recalled(pending["frame"])
     if clause.has("takes") and clause.medicines:
         return None  # "I'm on warfarin, by the way" chooses nothing
@@ -56,8 +64,8 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
     return None
 
 
-def _offer_answer(message: Message, pending: Mapping[str, Any]) -> Frame | None:
-    """Return whether the customer takes up the offer of a person."""
+def _offer_answer(message: Message, accepted: Frame) -> Frame | None:
+    """Return this frame when the customer takes up an offer: of a person, or to pass a refill on."""
     clause, *later = message.clauses
     says_yes, says_no = clause.has("yes"), clause.has("no")
     # "OK, what pain relievers do you have then?" takes up no offer.
@@ -65,11 +73,13 @@ def _offer_answer(message: Message, pending: Mapping[str, Any]) -> Frame | None:
         clause.categories
         or clause.places
         or clause.unknown
-        or clause.has("stock", "list", "hours", "price")
-        or any(other.asks or other.medicines or other.categories for other in later)
+        or clause.has(*_ASKED_BESIDE)
+        or any(
+            other.asks or other.medicines or other.categories or other.has(*_ASKED_BESIDE) for other in later
+        )
     )
     if says_yes and not clause.medicines and not says_no and not asks:
-        return Frame("person", 0.95, details={"reason": pending.get("reason", "not_understood")})
+        return accepted
     if says_no and not has_topic(clause) and not clause.medicines:
         return Frame("declined", 0.95)
     return None
@@ -90,6 +100,11 @@ def _prescription_answer(clause: Clause, waiting: Frame, options: Sequence[Any])
     """Return the frame that waited for one of these prescriptions."""
     if has_topic(clause):
         return None
+    several = refilled_in(clause) or rows_named(clause, options)
+    if len(several) > 1:
+        return replace(waiting, medicines=several)
+    if asks_for_all(clause) and len(options) > 1:
+        return replace(waiting, medicines=medicines_of_rows(options))
     row = prescription_chosen(clause, options)
     agrees = clause.has("yes") and not clause.has("no") and not clause.medicines
     if row is None and agrees and len(clause.words) <= 3:

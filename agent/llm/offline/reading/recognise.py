@@ -21,12 +21,14 @@ from agent.llm.offline.reading.known_words import (
     lexicon_yaml,
 )
 from agent.llm.offline.reading.message import SHORTEST_NAME, Clause, Medicine, Message, Unknown, as_written
+from agent.safety.privacy.public import Public
 from agent.state import RememberedMedication
 from inventory import catalog
 from inventory.models import Medication
 from pharmacy_site.lib.text import compact, hebrew_stems, words
 from pharmacy_site.lib.vocabulary import EMAIL, HEBREW
 from stores.places import PlaceMention, places_in
+from stores.selectors import phones_of_stores
 
 _ASKS_AGAIN: Final = (
     r"(?:,\s+(?:and\s+)?|\s+and\s+)(?=(?:do|does|is|are|can|could|how|what|whats|where|wheres|when|which|will)\s)"
@@ -81,12 +83,20 @@ def contacts_in(text: str) -> list[str]:
     ]
 
 
+def _of_customers(contacts: Sequence[str]) -> list[str]:
+    """Return the contacts that are no branch's phone: "is 03-555-0101 your number?" says nothing about who asks."""
+    is_phone = any("@" not in contact for contact in contacts)
+    ours = Public.of((), phones_of_stores() if is_phone else ())
+    return [contact for contact in contacts if not list(ours.phones_in(contact))]
+
+
 def recognise(text: str) -> Message:
     """Parse a message; reads only the indexes of names."""
-    contacts = contacts_in(text)
+    written = contacts_in(text)
     bare = _STRETCHED.sub(r"\1", text)
-    for contact in contacts:
+    for contact in written:
         bare = bare.replace(contact, " ")
+    contacts = _of_customers(written)
     clauses = [Clause(part, words(part), asks) for part, asks in clauses_of(bare)]
     joined = " \n ".join(clause.text for clause in clauses)
     known = common_words()
