@@ -22,6 +22,13 @@ _GAP: Final = re.compile(r"(?<=[.!?:…])\s*\n\s*|(?<=[.!?…])(?<!\d\.)\s+|\n\s
 _LONG: Final = 160  # characters from which a fact is a paragraph of its own
 _SHORTEST_REPEATED: Final = 20  # characters; shorter words stand in facts by chance
 _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
+_READY: Final = frozenset(text for texts in CONNECTING.values() for text in texts)
+_HEADS: Final = {
+    text: kinds
+    for name, kinds in (("from_leaflet", "leaflet"), ("prices", "price"), ("hours", "hours"))
+    for text in CONNECTING[name]
+}
+"""Announcements that name where the next fact comes from, and the beginning of its kind."""
 _WARNINGS: Final = frozenset({"interaction", "allergy"})
 _OPEN_ENDS: Final = ".!?:,;–—-…"
 
@@ -53,6 +60,8 @@ class Composition:
     """Shows the next piece of the answer, and its brief form beside the cards where that differs."""
     cards: Sequence[Card] = ()
     """The cards that the answer will have."""
+    message: str = ""
+    """What the customer wrote."""
     answer: Answer = field(default_factory=Answer)
     """What is shown so far."""
     chosen: list[Fact] = field(default_factory=list)
@@ -150,7 +159,7 @@ class Composition:
             self.dropped.append(Dropped(text, ["repeated"]))
             return
         # A sentence that is a yes and nothing else may be consent to a deed.
-        if faults := await self.faults(body or text):
+        if text not in _READY and (faults := await self.faults(body or text)):
             self.dropped.append(Dropped(text, faults))
             return
         self._wait(text)
@@ -188,7 +197,9 @@ class Composition:
         waiting, self._waiting = self._waiting, []
         breaks_after, self._breaks = self._breaks, 0
         for words in waiting:
-            shown = verdict_removed(words.text, following)
+            shown = verdict_removed(words.text, following, self.message)
+            if shown in _HEADS and not (following and following.kind.startswith(_HEADS[shown])):
+                continue  # "From the leaflet:" names the source of what follows
             if shown != words.text:
                 self.dropped.append(Dropped(words.text, ["verdict"]))
             self._breaks = max(self._breaks, words.breaks)

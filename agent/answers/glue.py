@@ -12,7 +12,7 @@ from typing import Final
 from agent.answers.facts.fact import Fact
 from agent.safety.fixed_wording import markup, wrong_language
 from agent.understanding import glue
-from pharmacy_site.lib.text import Language, words
+from pharmacy_site.lib.text import Language, hebrew_stems, words
 from pharmacy_site.lib.vocabulary import EMAIL, NUMBER_WORDS
 
 LONGEST: Final = 14
@@ -87,32 +87,52 @@ _CONSENT: Final = re.compile(
     r"|בטח|כמובן|בוודאי|בודאי|בכיף|בשמחה|אין בעיה|ברור|בהחלט|סגור|בסדר)\b",
     re.IGNORECASE,
 )
-# What a sentence of the model's own that asks nothing has to be: a courtesy, sympathy or a wish, or that something cannot be said
-# or done here. Whatever else it says in plain words is a statement ("Done.", "We sure do!").
+# What a sentence of the model's own that asks nothing has to be: a greeting, thanks, an apology, sympathy or a wish. Whatever else
+# it says in plain words is a statement ("Done.", "We sure do!"); that something is not known or not possible here is a ready
+# sentence, because "I see no reason for worry" looks the same.
 _COURTESY: Final = re.compile(
-    r"\b(?:hello|hi|hey|dear|good (?:morning|afternoon|evening|night|day|weekend|luck|question)|welcome|thanks|thank|cheers|sorry|"
-    r"apolog\w+|glad|happy|pleasure|hope|wish\w*|enjoy|congratulations|mazal|bless|sympath\w+|understand\w*|fair question|oh dear|"
-    r"sounds (?:tough|hard|exhausting|unpleasant|frustrating|stressful|painful|tiring|lovely|fun|rough|awful|difficult|busy|miserable|annoying)|"
-    r"get well|recover\w*|feel\w* better|take care|bye|goodbye|have an? |safe (?:trip|travels|journey|flight)|no worries|no need to apologi\w+|"
-    r"i see|i can see why|got it|how (?:kind|sweet|nice|lovely|annoying|frustrating|exciting|thoughtful)|what (?:a (?:pity|shame)|lovely)|poor|shabbat shalom|"
-    r"can['’]?t|cannot|not able|unable|could(?: not|n['’]t)|don['’]t (?:have|see|know)|have no|have nothing|no (?:information|entry|details|data))\b"
-    r"|(?<![א-ת])(?:שלום|היי|הי|אהלן|בוקר טוב|ערב טוב|צהריים טובים|לילה טוב|יום טוב|שבוע טוב|שבת שלום|חג שמח|סוף שבוע|ברוכ\w*|ברוך|תודה|תודות|"
-    r"סליח\w*|מתנצל\w*|מצטער\w*|צר לי|שמח\w*|אשמח|נשמח|מקוו\w*|מאחל\w*|החלמה|רפואה שלמה|בהצלחה|מזל טוב|מבינ?\w*|מובן|להתראות|כל טוב|"
-    r"בריאות|בשמחה|בכיף|תהנו|תיהנו|שאלה (?:טובה|יפה|מצוינת|מעולה)|דרך צלחה|נסיעה (?:טובה|נעימה)|טיסה נעימה|תרגיש\w*|נשמע (?:מתסכל|קשה|מתיש|לא נעים|כואב|מלחיץ|מעייף)|"
-    r"בוקר אור|אין על מה|כל הכבוד|בשעה טובה|איזה (?:יופי|כיף)|לא (?:קל|פשוט)|אין לי|אין ברשותי|איני|אינני|לא אוכל|לא נוכל|לא מצאתי|לא ראיתי)(?![א-ת])"
-    r"|^\W*(?:yes|no|sure(?: thing)?|certainly|absolutely|of course|gladly|כן|לא|כמובן|בטח|בוודאי|בהחלט)\W*$",
+    r"\b(?:hello|hi|hey|dear|(?:good|nice) to (?:see|hear|meet)|good (?:morning|afternoon|evening|night|day|weekend|luck|question)|welcome|thanks|thank|cheers|sorry|"
+    r"apolog\w+|glad (?:you asked|to hear|to help|to be of help)|happy to (?:help|check|look|hear)|with pleasure|"
+    r"hope|wish\w*|enjoy|congratulations|mazal|bless|sympath\w+|fair question|oh dear|poor|shabbat shalom|"
+    r"sounds (?:like fun|tough|hard|exhausting|unpleasant|frustrating|stressful|painful|tiring|lovely|fun|rough|awful|difficult|busy|miserable|annoying)|"
+    r"happy birthday|how (?:kind|sweet|nice|lovely|annoying|frustrating|exciting|thoughtful|unfair|awful|sad)|what (?:a (?:\w+ )?(?:pity|shame|night|day|week|journey)|lovely)|"
+    r"get well|recover\w*|feel\w* better|take care|bye|goodbye|have an? |safe (?:trip|travels|journey|flight)|no need to apologi\w+|i can see why)\b"
+    r"|(?<![א-ת])ו?(?:שלום|היי|הי|אהלן|בוקר טוב|בוקר אור|ערב טוב|צהריים (?:טובים|נעימים)|נעים (?:לראות|לשמוע|מאוד)|לילה טוב|יום טוב|שבוע טוב|שבת שלום|חג שמח|סוף שבוע|ברוכ\w*|ברוך|תודה|תודות|"
+    r"סליח\w*|מתנצל\w*|מצטער\w*|צר לי|שמח\w* (?:לעזור|לשמוע|ששאל\w+|שפנ\w+)|אשמח|נשמח|מקוו\w*|מאחל\w*|החלמה|רפואה שלמה|בהצלחה|מזל טוב|להתראות|כל טוב|"
+    r"בריאות|תהנו|תיהנו|שאלה (?:טובה|יפה|מצוינת|מעולה)|דרך צלחה|נסיעה (?:טובה|נעימה)|טיסה נעימה|תרגיש\w*|אין על מה|כל הכבוד|בשעה טובה|איזה (?:יופי|כיף|סבל)|חבל ש\w+|כמה מרגש|ליבי אתכם|"
+    r"לא (?:קל|פשוט)|נשמע (?:מתסכל|קשה|מתיש|לא נעים|כואב|מלחיץ|מעייף))(?![א-ת])"
+    r"|^\W*(?:yes|no|sure(?: thing)?|certainly|absolutely|of course|gladly|i see|got it|כן|לא|כמובן|בטח|בוודאי|בהחלט|בשמחה(?: רבה)?|בכיף(?: גדול)?|מובן)\W*$",
     re.IGNORECASE,
 )
-_SURE_OF_STATEMENT: Final = 1.3
+# What plays down a risk, whatever sentence it stands in.
+_REASSURES: Final = re.compile(
+    r"\b(?:no|not|never|nothing|none|without|any|hardly|\w+n['’]t)\b.*\b(?:reasons?|problems?|concerns?|worr\w+|harm\w*|risks?|warnings?|objections?|against|danger\w*|"
+    r"issues?|interactions?|wrong|afraid|fear)\b|\bwhy (?:not|worry)\b|\b(?:fine|safe|harmless|all right|alright|okay|ok|normal|helps|enough)\b(?! (?:trip|travels|journey|flight))"
+    r"|(?<![א-ת])(?:אין|לא|איני|אינני|בלי|ללא|למה לא|שום)(?![א-ת]).*(?:בעי[הו]|חשש|אזהר|מניע|סיכון|סכנ|דאג|הסתייג|אינטראקצי|סיבה|לנסות)|(?<![א-ת])(?:זה )?(?:בסדר|בטוח|תקין|מתאים|לא נורא|יעזור|אפשר)\W*$",
+    re.IGNORECASE,
+)
+# Questions that offer a deed which this chat cannot do, or that suggest what to do with a medicine.
+_OFFERS_DEED: Final = re.compile(
+    r"\b(?:reserve|keep|hold|set aside|put aside|set one|send|sent|deliver|ship|order|book|call (?:the|you|them|a)|ring|phone (?:you|them|the)|notify|remind|let you know|cancel)\b"
+    r"|(?<![א-ת])(?:לשמור|לשלוח|להזמין|להתקשר|לצלצל|לעדכן|להודיע|להזכיר|לבטל|להכין|לארוז)(?![א-ת])",
+    re.IGNORECASE,
+)
+_SUGGESTS: Final = re.compile(
+    r"\b(?:shall|should|could|can|may|why|have you|is\w*|are\w*|would you (?:like|rather|prefer))\b.*\b(?:stop|skip|try|tried|take|taken|double|doubl\w+|give|given|wait|halve|combine)\b"
+    r"|^\W*(?:לעצור|להפסיק|לדלג|לנסות|לקחת|לתת|לחכות|להכפיל|אולי)(?![א-ת])",
+    re.IGNORECASE,
+)
 _SURE_OF_WORDS: Final = 0.7
-"""From this margin of the classifier on a statement that is no courtesy, or unusual words, are shown all the same."""
+"""From this margin of the classifier on unusual words are shown all the same."""
 _MOST_UNUSUAL: Final = 2
 _SHORT_CLAUSE: Final = 3  # words from which a clause is looked at by itself
 _DEED_DONE: Final = re.compile(
     r"\W*(?:(?:all )?(?:done|sorted|settled|booked|ordered|reserved|noted|arranged|all set)\b|(?:בוצע|סגור|סודר|טופל|נרשם|הוזמן|נשמר|נשלח)(?![א-ת]))",
     re.IGNORECASE,
 )
-_OF_HEALTH: Final = ("leaflet", "interaction")
+_ONLINE: Final = frozenset(words("online site website web internet shop אתר מקוונת המקוונת אונליין אינטרנט"))
+_OF_PLACES: Final = frozenset({"stock", "hours_today", "hours_week", "open_now"})
+"""Facts whose yes is about a place: the message has to name it."""
 
 
 @dataclass(frozen=True)
@@ -139,6 +159,12 @@ def faults(sentence: str, around: Surroundings) -> list[str]:
     alone = verdict_alone(sentence)
     if _DEED_DONE.match(sentence) or _is_consent(sentence, alone, around):
         found.append("promise")
+    if _REASSURES.search(sentence):
+        found.append("claim")
+    if bare.endswith("?") and _OFFERS_DEED.search(sentence):
+        found.append("promise")
+    if bare.endswith("?") and _SUGGESTS.search(sentence):
+        found.append("advice")
     if _is_disguised(sentence):
         found.append("letters")
     if _numbers(sentence) - _numbers(around.message):
@@ -181,7 +207,7 @@ def _faults_of_statement(sentence: str, bare: str, around: Surroundings) -> list
     if (label := glue.label_of(sentence)) != glue.CONNECT:
         return [label]
     margin, is_courtesy = glue.margin_of(sentence), _is_courtesy(bare)
-    if not bare.endswith("?") and not is_courtesy and margin < _SURE_OF_STATEMENT:
+    if not bare.endswith("?") and not is_courtesy:
         return ["no_courtesy"]
     unusual = glue.unusual_words(bare)
     if is_courtesy:  # "Have a wonderful time in Greece!"
@@ -210,7 +236,7 @@ def verdict_alone(sentence: str) -> str:
     return match["word"].casefold() if match else ""
 
 
-def verdict_removed(sentence: str, following: Fact | None) -> str:
+def verdict_removed(sentence: str, following: Fact | None, message: str = "") -> str:
     """Return a sentence without a "yes" or "no" at its beginning that the fact after it does not bear out."""
     match = _VERDICT.match(sentence)
     if match is None:
@@ -218,14 +244,21 @@ def verdict_removed(sentence: str, following: Fact | None) -> str:
     word, is_weak = match["word"].casefold(), match["word"].casefold() in _WEAK
     if word in _AMBIGUOUS and not re.match(r"\s*[,.!:;–—-]|$", match["end"]):
         return sentence  # "No pharmacist needed to …", "לא מצאתי"
-    polarity = following.polarity if following else None
-    fits = polarity is not None and polarity is (word not in _NEGATIVE)
-    if is_weak and polarity is None and following and not following.kind.startswith(_OF_HEALTH):
-        fits = True
+    fits = following is not None and following.polarity is (word not in _NEGATIVE)
+    if fits and following and following.polarity and following.kind in _OF_PLACES and not is_weak:
+        # "Is Nurofen any use against hair loss?" – "Yes! Nurofen is in stock at Dizengoff."
+        fits = _names_place(message, following.subject)
     if fits:
         return sentence
     rest = sentence[match.end() :].strip()
     return rest[:1].upper() + rest[1:]
+
+
+def _names_place(message: str, subject: str) -> bool:
+    """Return whether a message names the store that a fact is about; the online store goes by several names."""
+    said = {reading for word in words(message) for reading in (word, *hebrew_stems(word))}
+    place = set(words(subject))
+    return not said.isdisjoint(place | (_ONLINE if place & _ONLINE else frozenset()))
 
 
 def _numbers(text: str) -> set[str]:

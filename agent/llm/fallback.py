@@ -249,7 +249,8 @@ class FallbackSession(Session):
     def _composition(self, speech: Speech) -> Composition:
         renderer = replace(self._understood.renderer, turn=self.turn)
         cards = obligations.cards_of(renderer, self._results)[:MOST_CARDS]
-        return Composition(self._menu, partial(speech.faults, language=self.language), speech.show, cards)
+        faults = partial(speech.faults, language=self.language)
+        return Composition(self._menu, faults, speech.show, cards, self.turn.text)
 
     async def _carry_out(self, procedure: Procedure, speech: Speech) -> Sequence[Step] | Reply:
         """Do what the language model may only ask for: raise an emergency, or let the offline model carry out a plan."""

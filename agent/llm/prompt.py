@@ -217,6 +217,7 @@ _CORRECTIONS: Final = {
     "markup": "has markup, a link or a function's name",
     "contact": "has a contact or a placeholder that does not exist",
     "letters": "has letters that cannot be shown",
+    "refused": "is your own sentence beside a refusal of advice; name ready sentences and facts only",
     "length": "is too long",
     "announcement": "announces something; name a ready sentence instead",
     "clauses": "is a question of more than one clause",

@@ -87,6 +87,8 @@ class OutputCheck:
 
     async def of_sentence(self, text: str, language: Language) -> list[str]:
         """Return why a sentence of a language model's own may not be shown: it may only connect facts."""
+        if self._context.turn.refused:
+            return ["refused"]  # advice was asked for: even a courtesy may read as consent
         around = Surroundings(self._context.turn.text, self._names(), language)
         found = faults(text, around)
         if not found and prompt.recites(text):
@@ -144,9 +146,11 @@ def names_in(value: Any) -> list[str]:
 
 
 def _names_other_medicines(text: str, around: Surroundings) -> bool:
-    """Return whether a sentence names a medicine that neither the message nor the conversation has."""
+    """Return whether a sentence names a medicine: a question one that neither the message nor the conversation has."""
     said = around.message.casefold()
     mentions = catalog.mentions_in(text, ignore=common_words())
+    if mentions and not text.rstrip().endswith("?"):
+        return True  # "I hope you enjoy Nurofen with warfarin."
     new = [mention for mention in mentions if mention.text.casefold() not in said]
     if not new:
         return False

@@ -41,7 +41,7 @@ def composed(
     menu = Menu([], language)
     menu.add(facts)
     shown: list[str] = []
-    answer = Composition(menu, judge, shown.append)
+    answer = Composition(menu, judge, shown.append, message="do you have Advil in Jaffa or Florentin?")
     asyncio.run(play())
     assert "".join(shown) == answer.text
     return answer
@@ -188,7 +188,6 @@ def test_a_faulty_sentence_is_recognised(sentence: str, around: Surroundings, fa
         ("Shall I look in another branch?", AROUND_EN),
         ("How can I help you with that, Nurofen?", AROUND_EN),
         ('Did you mean "Nurofen"?', AROUND_EN),
-        ("I can't give medical advice.", AROUND_EN),
         ("I hope the pain is gone soon!", AROUND_EN),
         ("שמחה לעזור!", AROUND_HE),
         ("רוצה שאבדוק בסניף אחר?", AROUND_HE),

@@ -178,7 +178,7 @@ def test_a_patients_name_in_a_call_is_not_stored(tireless: ScriptedModel, canary
         tireless,
         "I was born on 23/11/1961, what else is new?",
         calls(*named),
-        says("Sorry, I don't have that on file."),
+        says("[apologise] [not_on_file]"),
         patient=CANARY["mrn"],
     )
     assert "agent_toolcall" not in _cells()

@@ -26,7 +26,7 @@ NAMES = {  # id → (generic and brand, English and Hebrew)
 PAIRS = [(1, 15), (16, 17), (18, 19), (1, 20), (14, 17), (15, 20), (5, 16)]
 ASKS = ("Can I take {0} together with {1}?", "אפשר לקחת {0} ביחד עם {1}?")
 CODES = ("en", "he")
-NEUTRAL = {"en": "Here is what is on file.", "he": "זה מה שרשום אצלנו."}
+NEUTRAL = {"en": "Thanks for asking.", "he": "תודה על השאלה."}
 
 
 def _bare(text: str) -> str:
