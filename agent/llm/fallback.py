@@ -34,6 +34,7 @@ from agent.llm.functions import Procedure, frame_of
 from agent.llm.offline.allergies import allergens_said, allergy_step, in_own_words, products_in
 from agent.llm.offline.clashes import clash_step, taken_ids
 from agent.llm.offline.frames import OF_IDENTITY, REFILLS
+from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
 from agent.state import ConversationState, RememberedAllergen, RememberedMedication
@@ -170,6 +171,8 @@ class FallbackSession(Session):
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
         taken = self._taken()
         asked = obligations.came_up(self._understood, self._results)
+        if self._noted or medicines_taken(self._understood.message):  # what was talked about comes up again
+            asked += products_in(self.turn.state)
         if self.turn.refused:  # nothing is looked up; the advice was asked about these
             asked += [pk for answer in self._understood.answers for pk in products_in(answer.state)]
         step = clash_step(asked, taken, self.language)

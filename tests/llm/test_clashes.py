@@ -81,6 +81,15 @@ def test_a_check_that_fails_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> No
     assert "can't read our data" in talk.say("do you have Nurofen?")
 
 
+def test_a_medicine_said_to_be_taken_is_checked_against_what_was_talked_about() -> None:
+    talk = Talk()
+    talk.say("Tell me about Nurofen")
+    assert AVOID in talk.say("I'm on warfarin. what is it good for?")
+    talk = Talk("he")
+    talk.say("ספרו לי על נורופן")
+    assert "אסור ליטול יחד" in _bare(talk.say("אני לוקחת קומדין"))
+
+
 @pytest.mark.usefixtures("tireless")
 class TestLanguageModel:
     """The warning is there whatever the model does."""
@@ -101,3 +110,20 @@ class TestLanguageModel:
         talk = Talk()
         text = _bare(talk.say("I take warfarin. How much is Nurofen?"))
         assert text.count(AVOID) == 1 and talk.tools.count("interaction_check") == 1
+
+    def test_a_medicine_said_to_be_taken_is_checked_against_what_was_talked_about(
+        self, tireless: ScriptedModel
+    ) -> None:
+        talk = Talk()
+        tireless.script(NUROFEN, chooses("{price|Nurofen}"))
+        talk.say("how much is Nurofen?")
+        tireless.script(says("Got it, thank you for telling me."))
+        assert AVOID in talk.say("I'm on warfarin, just so you know")
+
+    def test_so_is_one_that_the_model_notes(self, tireless: ScriptedModel) -> None:
+        talk = Talk()
+        tireless.script(NUROFEN, chooses("{price|Nurofen}"))
+        talk.say("how much is Nurofen?")
+        noted = calls(("note_medicine", {"name": "Coumadin", "is_allergy": False}))
+        tireless.script(noted, says("Got it, thank you for telling me."))
+        assert AVOID in talk.say("my blood thinner is that one with a C")

@@ -14,6 +14,7 @@ from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, REFILLS, SURE, Frame
 from agent.llm.offline.plans import branch_stock, facts, listing, patients, refills, stock, talk
 from agent.llm.offline.plans.names import choose
 from agent.llm.offline.plans.plan import Plan
+from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood, understand
 from agent.threads import run_db
@@ -142,6 +143,8 @@ class OfflineSession(Session):
             # What is refilled is checked against the rest of the customer's list.
             listed = [row["med_id"] for each in answers for row in each.state.get("prescriptions", ())]
             taken = {*taken, *listed} - set(asked)
+        if medicines_taken(self._understood.message):  # what was talked about comes up again
+            asked += products_in(state)
         step = clash_step(asked, taken, renderer.language)
         if step is None:
             return None
