@@ -6,7 +6,14 @@ from typing import Final, cast
 
 from agent.answers.answer import Answer
 from agent.answers.cards import interactions_card
-from agent.answers.facts.interactions import checked_medicines, name_of, pair_facts, pairs_listed, partly_fact
+from agent.answers.facts.interactions import (
+    checked_medicines,
+    name_of,
+    pair_facts,
+    pairs_listed,
+    partly_fact,
+    too_many_fact,
+)
 from agent.answers.products import about
 from agent.answers.renderer import Renderer
 from agent.evidence import Evidence, PairFacts
@@ -32,12 +39,26 @@ _GAPS: Final = "unassessed"
 
 
 def clash_part(
-    renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
+    renderer: Renderer,
+    result: StepResult,
+    taken: Collection[int],
+    warned: Collection[str],
+    *,
+    is_whole: bool = True,
 ) -> Answer:
     """Return warnings that nobody asked for: between medicines that are taken and others, each pair once (`warned`).
 
-    What could not be assessed is said; that nothing is listed is not.
+    What could not be assessed is said, and that the check was not of all medicines; that nothing is listed is not.
     """
+    part = _clash_part(renderer, result, taken, warned)
+    if not is_whole:
+        part.pieces = [*part.pieces, too_many_fact(renderer)]
+    return part
+
+
+def _clash_part(
+    renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
+) -> Answer:
     known = checked_medicines(result)
     if not result.ok:  # a check that failed has not passed
         part = pairs_part(renderer, known, result)

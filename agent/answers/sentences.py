@@ -372,6 +372,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Not everything could be assessed: {names}. Please ask a pharmacist about it.",
         "לא ניתן היה לבדוק הכול: {names}. נא לשאול על כך רוקח או רוקחת.",
     ),
+    "interaction_too_many": (
+        "There are too many medicines to check all of them against those that are taken. Please ask a pharmacist about the rest.",
+        "יש יותר מדי תרופות לבדיקה של כולן מול אלה שנלקחות. נא לשאול רוקח או רוקחת על השאר.",
+    ),
     # -- allergies ------------------------------------------------------------------------------------------
     "allergy_noted": (
         "Noted for this conversation: an allergy to {names}. What comes up here is compared with it as far as our data goes; "

@@ -32,7 +32,7 @@ from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
 from agent.llm.offline.allergies import allergens_said, allergy_step, in_own_words, products_in
-from agent.llm.offline.clashes import clash_step, taken_ids
+from agent.llm.offline.clashes import clash_step, is_whole, taken_ids
 from agent.llm.offline.frames import OF_IDENTITY, REFILLS
 from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.session import OfflineModel, OfflineSession
@@ -97,6 +97,7 @@ class FallbackSession(Session):
         # Ids that were checked together.
         self._checked = {pk for step in self._due for pk in step.arguments["med_ids"]}
         self._checks_clash = False  # whether the next result is of a check against the medicines taken
+        self._checks_all = True  # whether that check is of all medicines
         self._compared: set[tuple[int, int]] = (
             set()
         )  # products, each with the number of allergens it was compared with
@@ -179,7 +180,7 @@ class FallbackSession(Session):
         if step is None or set(step.arguments["med_ids"]) <= self._checked:
             return None
         self._checked |= set(step.arguments["med_ids"])
-        self._checks_clash = True
+        self._checks_clash, self._checks_all = True, is_whole(step, asked, taken)
         return step
 
     def _taken(self) -> set[int]:
@@ -229,7 +230,8 @@ class FallbackSession(Session):
 
     def _clash_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
         turn = self._turn_with_notes()
-        part = clash_part(renderer, result, self._taken(), turn.state.get("warned", ()))
+        warned = turn.state.get("warned", ())
+        part = clash_part(renderer, result, self._taken(), warned, is_whole=self._checks_all)
         self._warned = part.state.get("warned", self._warned)
         return part.facts
 

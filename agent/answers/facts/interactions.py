@@ -69,6 +69,11 @@ def partly_fact(renderer: Renderer, names: Sequence[str]) -> Fact:
     return _warning(renderer, names, text)
 
 
+def too_many_fact(renderer: Renderer) -> Fact:
+    """Return that more came up than one check takes."""
+    return _warning(renderer, [], renderer.say("interaction_too_many"))
+
+
 def _warning(renderer: Renderer, names: Sequence[str], text: str) -> Fact:
     subject = listed(names, renderer.language)
     return Fact("interaction", subject, text, is_required=True, is_lasting=False)

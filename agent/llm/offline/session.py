@@ -9,7 +9,7 @@ from agent.answers.interactions import clash_part
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.allergies import allergens_said, allergy_step, products_in
-from agent.llm.offline.clashes import clash_step, taken_ids
+from agent.llm.offline.clashes import clash_step, is_whole, taken_ids
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, REFILLS, SURE, Frame
 from agent.llm.offline.plans import branch_stock, facts, listing, patients, refills, stock, talk
 from agent.llm.offline.plans.names import choose
@@ -145,11 +145,19 @@ class OfflineSession(Session):
             taken = {*taken, *listed} - set(asked)
         if medicines_taken(self._understood.message):  # what was talked about comes up again
             asked += products_in(state)
+        named = {
+            one.get("id")
+            for clause in self._understood.message.clauses
+            for medicine in clause.medicines
+            for one in medicine.candidates
+        }
+        asked.sort(key=lambda pk: pk not in named)  # if there are too many to check, these are checked
         step = clash_step(asked, taken, renderer.language)
         if step is None:
             return None
         [result] = yield [step]
-        part = clash_part(renderer, result, taken, state.get("warned", ()))
+        whole = is_whole(step, asked, taken)
+        part = clash_part(renderer, result, taken, state.get("warned", ()), is_whole=whole)
         return part if part.pieces else None
 
     def _allergies(
