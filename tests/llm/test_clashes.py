@@ -152,3 +152,13 @@ class TestLanguageModel:
         search = calls(("inventory_check", {"query": "pain relievers", "language": "en"}))
         tireless.script(search, chooses("Here: {list|Pain relievers}"))
         assert TOO_MANY in Talk().say("I'm on warfarin. What painkillers do you sell?")
+
+    def test_a_check_of_two_medicines_that_fails_is_not_silent(
+        self, tireless: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*_: Any) -> Any:
+            raise RuntimeError
+
+        monkeypatch.setattr(interaction_check, "_medications", broken)
+        tireless.script(says("[thank_you]"))
+        assert "can't read our data" in Talk().say("Nurofen and warfarin, are they fine together?")

@@ -15,7 +15,8 @@ from agent.state import RememberedMedication
 def interaction_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     """Yield a sentence for each pair, or that they cannot be assessed (S1 `interaction_check`)."""
     known = checked_medicines(result)
-    if known or result.evidence.get("unassessed"):  # else ids that a model made up
+    is_made_up = result.code == "UNKNOWN_MED_ID" and not result.evidence.get("unassessed")
+    if known or not is_made_up:  # ids that a model made up are nothing to tell
         yield from pair_facts(renderer, known, result)
 
 
