@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import re
 from copy import deepcopy
 from typing import Any
@@ -218,6 +219,16 @@ def test_prescriptions_name_their_dates_and_no_directions() -> None:
     assert "refills remaining" in found["prescription_state", "Metformin"]
     assert "is valid until" in found["valid_until", "Metformin"]
     assert not any("with a meal" in text for text in found.values())
+
+
+def test_a_remembered_fact_keeps_what_has_to_stand_beside_it() -> None:
+    note = Fact("prescription", "Warfarin", "Warfarin requires a prescription.")
+    menu = Menu([], "en")
+    menu.add([Fact("price", "Warfarin", "Warfarin costs 5.", companion=note)])
+    remembered = json.loads(json.dumps(menu.to_remember()))
+    for language in LANGUAGES:
+        [price] = Menu(remembered, language).facts or [None]
+        assert (price and price.companion) == (note if language == "en" else None)
 
 
 def test_a_menu_keeps_ids_and_counts_on() -> None:

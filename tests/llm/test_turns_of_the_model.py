@@ -182,6 +182,17 @@ def test_a_medicine_is_noted_and_checked_within_one_turn(model: ScriptedModel) -
     assert talk.payload["text"].count("cannot be taken together") == 1
 
 
+def test_a_remembered_price_says_that_a_prescription_is_needed(tireless: ScriptedModel) -> None:
+    talk = Talk()
+    tireless.script(
+        calls(("get_medication_by_name", {"medication_name": "Warfarin"})),
+        chooses("{leaflet.use|Warfarin}"),
+    )
+    assert "requires a prescription" not in talk.say("what is Warfarin for?")
+    tireless.script(chooses("{price|Warfarin}"))
+    assert "requires a prescription" in talk.say("and how much is it?")
+
+
 def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None:
     noted = calls(("note_medicine", {"name": "zorbaflexin", "is_allergy": False}))
     once(model, "zorbaflexin is my daily company", noted, forever(says("Thank you for telling me.")))
