@@ -277,6 +277,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{number} products have the same active ingredients, strength and form as {name}{stock}.",
         "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}{stock}.",
     ),
+    "equivalents_rx": ("A prescription is required for {names}.", "נדרש מרשם עבור {names}."),
     "in_city": ("in {city}", "ב{city}"),
     "in_store": ("at {store}", "ב{store}"),
     "of_them_all": (", all of them in stock{at}", ", כולם במלאי{at}"),

@@ -406,3 +406,19 @@ def test_what_only_other_stores_have_is_no_yes_at_the_place_talked_about() -> No
     assert found["Nurofen"].polarity is True and found["PainAway"].polarity is False
     assert found["Ibuprofen"].polarity is None and "Jaffa: none" in found["Ibuprofen"].text
     assert next(iter(found)) == "Nurofen"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_equivalents_say_that_they_need_a_prescription(language: Language) -> None:
+    needed = {"en": "prescription", "he": "מרשם"}[language]
+    result = _result("inventory_find_equivalent", {"med_id": "14", "language": language}, language)
+    [one] = _facts_in(result, language)
+    assert needed in one.text and one.brief and needed in one.brief
+    row = result.evidence["equivalents"][0]
+    result.evidence["equivalents"] = [row, {**row, "label_en": "Second", "label_he": "שני", "rx": False}]
+    [both] = _facts_in(result, language)
+    last = both.brief.rsplit(". ", 1)[-1] if both.brief else ""
+    assert needed in last and "Second" not in last and "שני" not in last
+    assert {"en": "OTC", "he": "ללא מרשם"}[language] in both.text
