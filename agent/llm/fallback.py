@@ -97,6 +97,7 @@ class FallbackSession(Session):
         # Ids that were checked together.
         self._checked = {pk for step in self._due for pk in step.arguments["med_ids"]}
         self._checks_clash = False  # whether the next result is of a check against the medicines taken
+        self._own_checks = 0  # how many were made that no model asked for
         self._checks_all = True  # whether that check is of all medicines
         self._compared: set[tuple[int, int]] = (
             set()
@@ -114,8 +115,8 @@ class FallbackSession(Session):
 
     @property
     def further_steps(self) -> int:
-        """How many steps the turn may take beyond its limit: those of the offline model's plan, once that answers."""
-        return self._state.offline.further_steps if self._state.offline else 0
+        """How many steps the turn may take beyond its limit: our own checks, and the offline model's once that answers."""
+        return self._own_checks + (self._state.offline.further_steps if self._state.offline else 0)
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the next steps, or the answer, of whichever model can give one."""
@@ -128,9 +129,11 @@ class FallbackSession(Session):
         fresh = [(result, self._menu_of(result)) for result in results]
         if due := self._due:
             self._due = []
+            self._own_checks += len(due)
             return due
         if (check := self._clash_step() or self._allergy_step()) is not None:
             self._held = [*self._held, *fresh]
+            self._own_checks += 1
             return [check]
         fresh, self._held = [*self._held, *fresh], []
         while True:

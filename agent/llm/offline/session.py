@@ -83,6 +83,7 @@ class OfflineSession(Session):
         self._understood = understood
         self._plans = self._run_plans()
         self._is_begun = False
+        self._own_checks = 0
 
     @property
     def language(self) -> Language:
@@ -91,8 +92,12 @@ class OfflineSession(Session):
 
     @property
     def further_steps(self) -> int:
-        """How many steps a refill may take beyond a turn's limit: several medicines are looked at one by one."""
-        return _STEPS_OF_REFILLS if any(frame.intent in REFILLS for frame in self._frames) else 0
+        """How many steps the turn may take beyond its limit: of a refill several medicines are looked at one by one.
+
+        The checks that come after the plans do not count.
+        """
+        steps = _STEPS_OF_REFILLS if any(frame.intent in REFILLS for frame in self._frames) else 0
+        return steps + self._own_checks
 
     @property
     def _frames(self) -> list[Frame]:
@@ -155,6 +160,7 @@ class OfflineSession(Session):
         step = clash_step(asked, taken, renderer.language)
         if step is None:
             return None
+        self._own_checks += 1
         [result] = yield [step]
         whole = is_whole(step, asked, taken)
         part = clash_part(renderer, result, taken, state.get("warned", ()), is_whole=whole)
@@ -171,6 +177,7 @@ class OfflineSession(Session):
         step = allergy_step(asked, allergens_said(self._understood, self.turn), self.turn)
         if step is None:
             return None
+        self._own_checks += 1
         [result] = yield [step]
         warned = [one.state["warned"] for one in answers if "warned" in one.state]
         part = allergy_part(renderer, result, warned[-1] if warned else state.get("warned", ()))
