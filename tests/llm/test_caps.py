@@ -51,8 +51,13 @@ def test_a_turn_that_uses_up_its_calls_ends_with_an_apology_and_an_offer_of_a_pe
 
 def test_our_own_checks_do_not_use_up_the_calls_of_a_turn(tireless: ScriptedModel) -> None:
     nurofen = ("get_medication_by_name", {"medication_name": "Nurofen"})
+    talk = Talk()
+    tireless.script(says("[thank_you]"))
+    talk.say("I'm on warfarin")
+    tireless.script(says("[thank_you]"))
+    talk.say("I'm allergic to ibuprofen")
     tireless.script(calls(*[nurofen] * 8), chooses("{price|Nurofen}"))
-    text = Talk().say("I'm allergic to ibuprofen and I take warfarin. The price of Nurofen?")
+    text = talk.say("and what does the red box cost?")
     assert "cannot be taken together" in text and "You mentioned an allergy" in text and "32.90" in text
 
 
