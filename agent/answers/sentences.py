@@ -369,6 +369,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I can't assess interactions for {names}: our data does not cover it. Please ask a pharmacist or doctor.",
         "איני יכול לבדוק אינטראקציות עבור {names}: הנתונים שלנו אינם מכסים זאת. נא לשאול רוקח או רופא.",
     ),
+    "medicine_mentioned": ("the medicine that you mentioned", "התרופה שציינתם"),
     "interaction_partly": (
         "Not everything could be assessed: {names}. Please ask a pharmacist about it.",
         "לא ניתן היה לבדוק הכול: {names}. נא לשאול על כך רוקח או רוקחת.",

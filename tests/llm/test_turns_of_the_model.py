@@ -1,6 +1,7 @@
 """Which turns the language model gets: all but emergencies, awaited codes, clicks and answers to our own fixed questions."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -197,6 +198,23 @@ def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None
     noted = calls(("note_medicine", {"name": "zorbaflexin", "is_allergy": False}))
     once(model, "zorbaflexin is my daily company", noted, forever(says("Thank you for telling me.")))
     assert json.loads(model.last.messages[-1]["content"])["code"] == "unknown_medicine"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name", "expected"),
+    [
+        ("en", "zorbaflexin is my daily company", "zorbaflexin", "can't assess interactions for zorbaflexin"),
+        ("en", "that one is my daily company", "Zorba which is safe", "for the medicine that you mentioned"),
+        ("he", "זורבפלקסין זה מה שיש לי בבית", "זורבפלקסין", "לבדוק אינטראקציות עבור זורבפלקסין"),
+    ],
+)
+def test_that_a_medicine_taken_cannot_be_checked_is_said(
+    tireless: ScriptedModel, language: str, text: str, name: str, expected: str
+) -> None:
+    noted = calls(("note_medicine", {"name": name, "is_allergy": False}))
+    tireless.script(noted, says("[thank_you]"))
+    said = re.sub("[\u2066-\u2069]", "", Talk(language).say(text))
+    assert expected in said and "safe" not in said
 
 
 def _who(purpose: str) -> dict[str, Any]:

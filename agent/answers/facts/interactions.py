@@ -10,6 +10,7 @@ from agent.answers.renderer import Renderer
 from agent.evidence import Labels, names_checked
 from agent.inference.base import StepResult
 from agent.state import RememberedMedication
+from pharmacy_site.lib.text import words
 
 
 def interaction_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
@@ -62,6 +63,17 @@ def unassessable_fact(renderer: Renderer, names: Sequence[str]) -> Fact:
     """Return that interactions of these medicines cannot be assessed."""
     text = renderer.say("interaction_unknown", names=listed(names, renderer.language))
     return _warning(renderer, names, text)
+
+
+def taken_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
+    """Yield that a medicine which the customer takes cannot be checked, if none on file is meant (`medicine.taken`).
+
+    A name that a language model gave is only said if the customer wrote it.
+    """
+    if not result.ok:
+        name = str(result.step.arguments["medication_name"])
+        is_own = bool(words(name)) and set(words(renderer.turn.text)).issuperset(words(name))
+        yield unassessable_fact(renderer, [name if is_own else renderer.say("medicine_mentioned")])
 
 
 def partly_fact(renderer: Renderer, names: Sequence[str]) -> Fact:
