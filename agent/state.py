@@ -1,6 +1,6 @@
 """What a conversation has been about: read when a turn begins and written with its answer. JSON."""
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 
 class RememberedMedication(TypedDict, total=False):
@@ -80,6 +80,8 @@ class RememberedFact(TypedDict):
     text: str
     quotes: list[str]
     language: str
+    companion: NotRequired["RememberedFact"]
+    """What has to be in the answer with it; it has no id."""
 
 
 class OpenEmergency(TypedDict):

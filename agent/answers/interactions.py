@@ -2,14 +2,21 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final, cast
+from typing import cast
 
 from agent.answers.answer import Answer
 from agent.answers.cards import interactions_card
-from agent.answers.facts.interactions import checked_medicines, name_of, pair_facts, pairs_listed, partly_fact
+from agent.answers.facts.interactions import (
+    checked_medicines,
+    name_of,
+    pair_facts,
+    pairs_listed,
+    partly_fact,
+    too_many_fact,
+)
 from agent.answers.products import about
 from agent.answers.renderer import Renderer
-from agent.evidence import Evidence, PairFacts
+from agent.evidence import Evidence, PairFacts, UnassessedFacts
 from agent.inference.base import StepResult
 from agent.state import RememberedMedication
 
@@ -27,39 +34,51 @@ def pairs_part(renderer: Renderer, known: Sequence[RememberedMedication], result
     )
 
 
-_GAPS: Final = "unassessed"
-"""Stands among the pairs that were warned of: that something could not be assessed was said."""
-
-
 def clash_part(
-    renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
+    renderer: Renderer,
+    result: StepResult,
+    taken: Collection[int],
+    warned: Collection[str],
+    *,
+    is_whole: bool = True,
 ) -> Answer:
     """Return warnings that nobody asked for: between medicines that are taken and others, each pair once (`warned`).
 
-    What could not be assessed is said; that nothing is listed is not.
+    What could not be assessed is said, and that the check was not of all medicines; that nothing is listed is not.
     """
+    part = _clash_part(renderer, result, taken, warned)
+    if not is_whole:
+        part.pieces = [*part.pieces, too_many_fact(renderer)]
+    return part
+
+
+def _clash_part(
+    renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
+) -> Answer:
     known = checked_medicines(result)
-    if not result.ok:  # a check that failed has not passed
-        part = pairs_part(renderer, known, result)
-        is_gap = result.code == "UNKNOWN_MED_ID"
-        if is_gap and _GAPS in warned:
-            return Answer()
-        part.state = {"warned": [*warned, _GAPS]} if is_gap else {}
-        return part
+    unassessed = result.evidence.get("unassessed", ())
+    gaps = [gap for gap in unassessed if gap_key(gap) not in warned]
     pairs = [
         pair
         for pair in result.evidence.get("pairs", ())
         if (pair["a"] in taken) != (pair["b"] in taken) and pair_key(pair) not in warned
     ]
-    gaps = [] if _GAPS in warned else result.evidence.get("unassessed", [])
-    if not pairs and not gaps:
+    # A check that failed has not passed, unless all that it could not assess was said.
+    is_said = result.ok or bool(unassessed)
+    if is_said and not pairs and not gaps:
         return Answer()
     evidence = {**result.evidence, "pairs": pairs, "unassessed": gaps}
     part = pairs_part(renderer, known, replace(result, evidence=cast(Evidence, evidence)))
-    if not pairs:
+    if result.ok and not pairs:
         part.pieces = [partly_fact(renderer, [name_of(renderer, gap) for gap in gaps])]
-    part.state = {"warned": [*warned, *map(pair_key, pairs), *([_GAPS] if gaps else [])]}
+    new = [*map(pair_key, pairs), *map(gap_key, gaps)]
+    part.state = {"warned": [*warned, *new]} if new else {}
     return part
+
+
+def gap_key(gap: UnassessedFacts) -> str:
+    """Return the name of what could not be assessed: an ingredient of a product, or a product without any."""
+    return f"unassessed-{gap['medication']}-{gap['en']}"
 
 
 def pair_key(pair: PairFacts) -> str:

@@ -277,6 +277,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "{number} products have the same active ingredients, strength and form as {name}{stock}.",
         "ל{number} תכשירים אותם חומרים פעילים, אותו חוזק ואותה צורת מתן כמו ל{name}{stock}.",
     ),
+    "equivalents_rx": ("A prescription is required for {names}.", "נדרש מרשם עבור {names}."),
     "in_city": ("in {city}", "ב{city}"),
     "in_store": ("at {store}", "ב{store}"),
     "of_them_all": (", all of them in stock{at}", ", כולם במלאי{at}"),
@@ -368,9 +369,14 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I can't assess interactions for {names}: our data does not cover it. Please ask a pharmacist or doctor.",
         "איני יכול לבדוק אינטראקציות עבור {names}: הנתונים שלנו אינם מכסים זאת. נא לשאול רוקח או רופא.",
     ),
+    "medicine_mentioned": ("the medicine that you mentioned", "התרופה שציינתם"),
     "interaction_partly": (
         "Not everything could be assessed: {names}. Please ask a pharmacist about it.",
         "לא ניתן היה לבדוק הכול: {names}. נא לשאול על כך רוקח או רוקחת.",
+    ),
+    "interaction_too_many": (
+        "There are too many medicines to check all of them against those that are taken. Please ask a pharmacist about the rest.",
+        "יש יותר מדי תרופות לבדיקה של כולן מול אלה שנלקחות. נא לשאול רוקח או רוקחת על השאר.",
     ),
     # -- allergies ------------------------------------------------------------------------------------------
     "allergy_noted": (

@@ -157,7 +157,7 @@ class Session(ABC):
 
     @property
     def further_steps(self) -> int:
-        """How many steps the turn may take beyond its limit; only plans of our own, which end by themselves, may."""
+        """How many steps the turn may take beyond its limit: only plans and checks of our own, which end by themselves."""
         return 0
 
     @abstractmethod

@@ -32,8 +32,9 @@ from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
 from agent.llm.offline.allergies import allergens_said, allergy_step, in_own_words, products_in
-from agent.llm.offline.clashes import clash_step, taken_ids
+from agent.llm.offline.clashes import clash_step, is_whole, taken_ids
 from agent.llm.offline.frames import OF_IDENTITY, REFILLS
+from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
 from agent.state import ConversationState, RememberedAllergen, RememberedMedication
@@ -96,6 +97,8 @@ class FallbackSession(Session):
         # Ids that were checked together.
         self._checked = {pk for step in self._due for pk in step.arguments["med_ids"]}
         self._checks_clash = False  # whether the next result is of a check against the medicines taken
+        self._own_checks = 0  # how many were made that no model asked for
+        self._checks_all = True  # whether that check is of all medicines
         self._compared: set[tuple[int, int]] = (
             set()
         )  # products, each with the number of allergens it was compared with
@@ -112,8 +115,8 @@ class FallbackSession(Session):
 
     @property
     def further_steps(self) -> int:
-        """How many steps the turn may take beyond its limit: those of the offline model's plan, once that answers."""
-        return self._state.offline.further_steps if self._state.offline else 0
+        """How many steps the turn may take beyond its limit: our own checks, and the offline model's once that answers."""
+        return self._own_checks + (self._state.offline.further_steps if self._state.offline else 0)
 
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Sequence[Step] | Reply:
         """Return the next steps, or the answer, of whichever model can give one."""
@@ -126,9 +129,11 @@ class FallbackSession(Session):
         fresh = [(result, self._menu_of(result)) for result in results]
         if due := self._due:
             self._due = []
+            self._own_checks += len(due)
             return due
         if (check := self._clash_step() or self._allergy_step()) is not None:
             self._held = [*self._held, *fresh]
+            self._own_checks += 1
             return [check]
         fresh, self._held = [*self._held, *fresh], []
         while True:
@@ -170,13 +175,15 @@ class FallbackSession(Session):
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
         taken = self._taken()
         asked = obligations.came_up(self._understood, self._results)
+        if self._noted or medicines_taken(self._understood.message):  # what was talked about comes up again
+            asked += products_in(self.turn.state)
         if self.turn.refused:  # nothing is looked up; the advice was asked about these
             asked += [pk for answer in self._understood.answers for pk in products_in(answer.state)]
         step = clash_step(asked, taken, self.language)
         if step is None or set(step.arguments["med_ids"]) <= self._checked:
             return None
         self._checked |= set(step.arguments["med_ids"])
-        self._checks_clash = True
+        self._checks_clash, self._checks_all = True, is_whole(step, asked, taken)
         return step
 
     def _taken(self) -> set[int]:
@@ -226,7 +233,8 @@ class FallbackSession(Session):
 
     def _clash_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
         turn = self._turn_with_notes()
-        part = clash_part(renderer, result, self._taken(), turn.state.get("warned", ()))
+        warned = turn.state.get("warned", ())
+        part = clash_part(renderer, result, self._taken(), warned, is_whole=self._checks_all)
         self._warned = part.state.get("warned", self._warned)
         return part.facts
 

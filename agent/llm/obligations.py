@@ -139,14 +139,19 @@ def _checked(result: StepResult) -> set[str]:
 
 
 def is_repeated(result: StepResult, results: Sequence[StepResult]) -> bool:
-    """Return whether another check says all that this one says; of two equal ones the second repeats the first."""
+    """Return whether another check says all that this one says; of two equal ones the second repeats the first.
+
+    A check that failed is repeated only by one that succeeded with all its medicines.
+    """
     ids, is_later = _checked(result), False
+    if not ids:
+        return False
     for other in results:
         if other is result:
             is_later = True
             continue
         known = _checked(other)
-        if other.ok and known and (known > ids or not result.ok or (known == ids and not is_later)):
+        if other.ok and (known > ids or (known == ids and not (result.ok and is_later))):
             return True
     return False
 

@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import json
 import re
 from copy import deepcopy
 from typing import Any
@@ -220,6 +221,16 @@ def test_prescriptions_name_their_dates_and_no_directions() -> None:
     assert not any("with a meal" in text for text in found.values())
 
 
+def test_a_remembered_fact_keeps_what_has_to_stand_beside_it() -> None:
+    note = Fact("prescription", "Warfarin", "Warfarin requires a prescription.")
+    menu = Menu([], "en")
+    menu.add([Fact("price", "Warfarin", "Warfarin costs 5.", companion=note)])
+    remembered = json.loads(json.dumps(menu.to_remember()))
+    for language in LANGUAGES:
+        [price] = Menu(remembered, language).facts or [None]
+        assert (price and price.companion) == (note if language == "en" else None)
+
+
 def test_a_menu_keeps_ids_and_counts_on() -> None:
     one, other = Fact("price", "Advil", "₪1."), Fact("stock", "Jaffa", "None.", is_lasting=False)
     menu = Menu([], "en")
@@ -395,3 +406,19 @@ def test_what_only_other_stores_have_is_no_yes_at_the_place_talked_about() -> No
     assert found["Nurofen"].polarity is True and found["PainAway"].polarity is False
     assert found["Ibuprofen"].polarity is None and "Jaffa: none" in found["Ibuprofen"].text
     assert next(iter(found)) == "Nurofen"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_equivalents_say_that_they_need_a_prescription(language: Language) -> None:
+    needed = {"en": "prescription", "he": "מרשם"}[language]
+    result = _result("inventory_find_equivalent", {"med_id": "14", "language": language}, language)
+    [one] = _facts_in(result, language)
+    assert needed in one.text and one.brief and needed in one.brief
+    row = result.evidence["equivalents"][0]
+    result.evidence["equivalents"] = [row, {**row, "label_en": "Second", "label_he": "שני", "rx": False}]
+    [both] = _facts_in(result, language)
+    last = both.brief.rsplit(". ", 1)[-1] if both.brief else ""
+    assert needed in last and "Second" not in last and "שני" not in last
+    assert {"en": "OTC", "he": "ללא מרשם"}[language] in both.text

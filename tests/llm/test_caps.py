@@ -49,6 +49,25 @@ def test_a_turn_that_uses_up_its_calls_ends_with_an_apology_and_an_offer_of_a_pe
     assert SENTENCES["chip_person"][0] in talk.payload["suggestions"]
 
 
+def test_our_own_checks_do_not_use_up_the_calls_of_a_turn(tireless: ScriptedModel) -> None:
+    nurofen = ("get_medication_by_name", {"medication_name": "Nurofen"})
+    talk = Talk()
+    tireless.script(says("[thank_you]"))
+    talk.say("I'm on warfarin")
+    tireless.script(says("[thank_you]"))
+    talk.say("I'm allergic to ibuprofen")
+    tireless.script(calls(*[nurofen] * 8), chooses("{price|Nurofen}"))
+    text = talk.say("and what does the red box cost?")
+    assert "cannot be taken together" in text and "You mentioned an allergy" in text and "32.90" in text
+
+
+def test_nor_do_those_after_the_plans_of_the_offline_model(settings: Any, demo_committed: None) -> None:
+    settings.CHAT_STEPS = 1
+    talk = Talk()
+    talk.say("I'm on warfarin")
+    assert "cannot be taken together" in talk.say("how much is Nurofen?")
+
+
 def test_every_request_limits_the_output_tokens(tireless: ScriptedModel) -> None:
     once(tireless, ASKS, LOOK, ANSWER)
     assert [request.body["max_completion_tokens"] for request in tireless.requests] == [1_200, 1_200]

@@ -7,12 +7,14 @@ import pytest
 from scripted_model import ScriptedModel, calls, chooses, says
 from talking import Talk
 
+from agent.llm.offline import clashes
 from agent.llm.offline.reading.recognise import recognise
 from agent.llm.offline.reading.taken import medicines_taken
 from agent.tools import interaction_check
 
 pytestmark = pytest.mark.usefixtures("demo_committed")
 AVOID = "cannot be taken together according to our data"
+TOO_MANY = "too many medicines to check"
 NUROFEN = calls(("get_medication_by_name", {"medication_name": "Nurofen"}))
 
 
@@ -81,6 +83,30 @@ def test_a_check_that_fails_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> No
     assert "can't read our data" in talk.say("do you have Nurofen?")
 
 
+def test_a_medicine_said_to_be_taken_is_checked_against_what_was_talked_about() -> None:
+    talk = Talk()
+    talk.say("Tell me about Nurofen")
+    assert AVOID in talk.say("I'm on warfarin. what is it good for?")
+    talk = Talk("he")
+    talk.say("ספרו לי על נורופן")
+    assert "אסור ליטול יחד" in _bare(talk.say("אני לוקחת קומדין"))
+
+
+def test_as_many_are_checked_as_one_check_takes() -> None:
+    """Those that came up first, and all that are taken."""
+    step = clashes.clash_step(range(1, 100), {200, 201}, "en")
+    assert step and step.arguments["med_ids"] == [*map(str, range(1, 49)), "200", "201"]
+    assert not clashes.is_whole(step, range(1, 100), {200, 201})
+    step = clashes.clash_step(range(1, 40), {200}, "en")
+    assert step and len(step.arguments["med_ids"]) == 40 and clashes.is_whole(step, range(1, 40), {200})
+    assert clashes.clash_step([1], range(2, 100), "en")
+
+
+def test_what_is_too_much_for_one_check_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clashes, "MOST_IDS", 2)
+    assert TOO_MANY in Talk().say("I'm on warfarin. What painkillers do you sell?")
+
+
 @pytest.mark.usefixtures("tireless")
 class TestLanguageModel:
     """The warning is there whatever the model does."""
@@ -101,3 +127,38 @@ class TestLanguageModel:
         talk = Talk()
         text = _bare(talk.say("I take warfarin. How much is Nurofen?"))
         assert text.count(AVOID) == 1 and talk.tools.count("interaction_check") == 1
+
+    def test_a_medicine_said_to_be_taken_is_checked_against_what_was_talked_about(
+        self, tireless: ScriptedModel
+    ) -> None:
+        talk = Talk()
+        tireless.script(NUROFEN, chooses("{price|Nurofen}"))
+        talk.say("how much is Nurofen?")
+        tireless.script(says("Got it, thank you for telling me."))
+        assert AVOID in talk.say("I'm on warfarin, just so you know")
+
+    def test_so_is_one_that_the_model_notes(self, tireless: ScriptedModel) -> None:
+        talk = Talk()
+        tireless.script(NUROFEN, chooses("{price|Nurofen}"))
+        talk.say("how much is Nurofen?")
+        noted = calls(("note_medicine", {"name": "Coumadin", "is_allergy": False}))
+        tireless.script(noted, says("Got it, thank you for telling me."))
+        assert AVOID in talk.say("my blood thinner is that one with a C")
+
+    def test_what_is_too_much_for_one_check_is_said(
+        self, tireless: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(clashes, "MOST_IDS", 2)
+        search = calls(("inventory_check", {"query": "pain relievers", "language": "en"}))
+        tireless.script(search, chooses("Here: {list|Pain relievers}"))
+        assert TOO_MANY in Talk().say("I'm on warfarin. What painkillers do you sell?")
+
+    def test_a_check_of_two_medicines_that_fails_is_not_silent(
+        self, tireless: ScriptedModel, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def broken(*_: Any) -> Any:
+            raise RuntimeError
+
+        monkeypatch.setattr(interaction_check, "_medications", broken)
+        tireless.script(says("[thank_you]"))
+        assert "can't read our data" in Talk().say("Nurofen and warfarin, are they fine together?")

@@ -1,6 +1,7 @@
 """Which turns the language model gets: all but emergencies, awaited codes, clicks and answers to our own fixed questions."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -182,10 +183,38 @@ def test_a_medicine_is_noted_and_checked_within_one_turn(model: ScriptedModel) -
     assert talk.payload["text"].count("cannot be taken together") == 1
 
 
+def test_a_remembered_price_says_that_a_prescription_is_needed(tireless: ScriptedModel) -> None:
+    talk = Talk()
+    tireless.script(
+        calls(("get_medication_by_name", {"medication_name": "Warfarin"})),
+        chooses("{leaflet.use|Warfarin}"),
+    )
+    assert "requires a prescription" not in talk.say("what is Warfarin for?")
+    tireless.script(chooses("{price|Warfarin}"))
+    assert "requires a prescription" in talk.say("and how much is it?")
+
+
 def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None:
     noted = calls(("note_medicine", {"name": "zorbaflexin", "is_allergy": False}))
     once(model, "zorbaflexin is my daily company", noted, forever(says("Thank you for telling me.")))
     assert json.loads(model.last.messages[-1]["content"])["code"] == "unknown_medicine"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "name", "expected"),
+    [
+        ("en", "zorbaflexin is my daily company", "zorbaflexin", "can't assess interactions for zorbaflexin"),
+        ("en", "that one is my daily company", "Zorba which is safe", "for the medicine that you mentioned"),
+        ("he", "זורבפלקסין זה מה שיש לי בבית", "זורבפלקסין", "לבדוק אינטראקציות עבור זורבפלקסין"),
+    ],
+)
+def test_that_a_medicine_taken_cannot_be_checked_is_said(
+    tireless: ScriptedModel, language: str, text: str, name: str, expected: str
+) -> None:
+    noted = calls(("note_medicine", {"name": name, "is_allergy": False}))
+    tireless.script(noted, says("[thank_you]"))
+    said = re.sub("[\u2066-\u2069]", "", Talk(language).say(text))
+    assert expected in said and "safe" not in said
 
 
 def _who(purpose: str) -> dict[str, Any]:

@@ -69,13 +69,7 @@ class Menu:
         """Put remembered facts on the menu under their old ids; those in the other language keep theirs unused."""
         self.language = language
         self._next = 1 + max((int(one["id"][1:]) for one in remembered), default=0)
-        self._facts = {
-            one["id"]: Fact(
-                one["kind"], one["subject"], one["text"], quotes=tuple(one["quotes"]), id=one["id"]
-            )
-            for one in remembered
-            if one["language"] == language
-        }
+        self._facts = {one["id"]: _recalled(one) for one in remembered if one["language"] == language}
         self.remembered = list(self._facts.values())
 
     def add(self, facts: Iterable[Fact]) -> list[Fact]:
@@ -116,14 +110,25 @@ class Menu:
     def to_remember(self) -> list[RememberedFact]:
         """Return the newest lasting facts for the conversation's state."""
         lasting = [fact for fact in self._facts.values() if fact.is_lasting and not fact.is_required]
-        return [
-            RememberedFact(
-                id=fact.id,
-                kind=fact.kind,
-                subject=fact.subject,
-                text=fact.text,
-                quotes=list(fact.quotes),
-                language=self.language,
-            )
-            for fact in lasting[-_MOST_REMEMBERED:]
-        ]
+        return [_to_remember(fact, self.language) for fact in lasting[-_MOST_REMEMBERED:]]
+
+
+def _to_remember(fact: Fact, language: Language) -> RememberedFact:
+    """Return a fact as a conversation's state has it."""
+    remembered = RememberedFact(
+        id=fact.id,
+        kind=fact.kind,
+        subject=fact.subject,
+        text=fact.text,
+        quotes=list(fact.quotes),
+        language=language,
+    )
+    if fact.companion:
+        remembered["companion"] = _to_remember(fact.companion, language)
+    return remembered
+
+
+def _recalled(one: RememberedFact) -> Fact:
+    """Return a remembered fact."""
+    fact = Fact(one["kind"], one["subject"], one["text"], quotes=tuple(one["quotes"]), id=one["id"])
+    return replace(fact, companion=_recalled(one["companion"])) if "companion" in one else fact

@@ -10,12 +10,14 @@ from agent.answers.renderer import Renderer
 from agent.evidence import Labels, names_checked
 from agent.inference.base import StepResult
 from agent.state import RememberedMedication
+from pharmacy_site.lib.text import words
 
 
 def interaction_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     """Yield a sentence for each pair, or that they cannot be assessed (S1 `interaction_check`)."""
     known = checked_medicines(result)
-    if known or result.evidence.get("unassessed"):  # else ids that a model made up
+    is_made_up = result.code == "UNKNOWN_MED_ID" and not result.evidence.get("unassessed")
+    if known or not is_made_up:  # ids that a model made up are nothing to tell
         yield from pair_facts(renderer, known, result)
 
 
@@ -63,10 +65,26 @@ def unassessable_fact(renderer: Renderer, names: Sequence[str]) -> Fact:
     return _warning(renderer, names, text)
 
 
+def taken_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
+    """Yield that a medicine which the customer takes cannot be checked, if none on file is meant (`medicine.taken`).
+
+    A name that a language model gave is only said if the customer wrote it.
+    """
+    if not result.ok:
+        name = str(result.step.arguments["medication_name"])
+        is_own = bool(words(name)) and set(words(renderer.turn.text)).issuperset(words(name))
+        yield unassessable_fact(renderer, [name if is_own else renderer.say("medicine_mentioned")])
+
+
 def partly_fact(renderer: Renderer, names: Sequence[str]) -> Fact:
     """Return that these could not be assessed beside what was."""
     text = renderer.say("interaction_partly", names=listed(names, renderer.language))
     return _warning(renderer, names, text)
+
+
+def too_many_fact(renderer: Renderer) -> Fact:
+    """Return that more came up than one check takes."""
+    return _warning(renderer, [], renderer.say("interaction_too_many"))
 
 
 def _warning(renderer: Renderer, names: Sequence[str], text: str) -> Fact:

@@ -134,10 +134,7 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     name, products = renderer.of(facts), equivalents_listed(result)
     texts, brief = [], None
     if products:
-        lines = [
-            f"{product_line(renderer, row)} – {stock_words(renderer, row, result.evidence)}"
-            for row in products
-        ]
+        lines = [_line(renderer, row, result.evidence) for row in products]
         head = renderer.say("equivalents_head", name=name)
         texts = [f"{head}\n{numbered(lines)}", renderer.say("disclosure")]
         brief = _equivalents_in_short(renderer, name, products, result.evidence, lines[0])
@@ -162,12 +159,17 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
 def _equivalents_in_short(
     renderer: Renderer, name: str, products: Sequence[ProductFacts], evidence: Evidence, first: str
 ) -> str:
-    """Return in one sentence how many equivalents there are; the card has them, with the whole disclosure."""
+    """Return in one sentence how many equivalents there are; the card has them, with the whole disclosure.
+
+    Which of them need a prescription is said.
+    """
     if len(products) == 1:
         return renderer.say("equivalent_short", name=name, line=first)
     number, stock = renderer.word("number", str(len(products))), _in_stock(renderer, products, evidence)
     found = renderer.say("equivalents_short", name=name, number=number, stock=stock)
-    return found[:1].upper() + found[1:]
+    needing = [renderer.of(row) for row in products if row["rx"]]
+    note = renderer.say("equivalents_rx", names=listed(needing, renderer.language)) if needing else ""
+    return f"{found[:1].upper()}{found[1:]} {note}".rstrip()
 
 
 def unresolved_fact(renderer: Renderer, result: StepResult) -> Fact:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from agent.answers.facts.fact import Fact
-from agent.answers.facts.interactions import interaction_facts
+from agent.answers.facts.interactions import interaction_facts, taken_facts
 from agent.answers.facts.lists import equivalent_facts, list_facts, unresolved_fact
 from agent.answers.facts.medicines import product_facts, requirement_facts
 from agent.answers.facts.prescriptions import own_facts, verified_facts
@@ -26,10 +26,11 @@ FACTS: Final[Mapping[str, Callable[[Renderer, StepResult], Iterator[Fact]]]] = {
     "prescription_verify": verified_facts,
     "store.info": store_facts,
     "site.answer": site_facts,
+    "medicine.taken": taken_facts,
 }
 """What makes the facts of a step's result."""
-_ANSWERED: Final = frozenset({"CITY_NOT_SERVED", "NO_EQUIVALENTS_FOUND"})
-"""Refusals about a product that was found, which have facts of their own."""
+_ANSWERED: Final = frozenset({"CITY_NOT_SERVED", "NO_EQUIVALENTS_FOUND", "unknown_medicine"})
+"""Refusals that have facts of their own."""
 
 
 def facts_of(renderer: Renderer, result: StepResult) -> list[Fact]:

@@ -1,14 +1,12 @@
 """Decide which interaction check nobody asked for: a medicine that comes up against those that the customer takes."""
 
 from collections.abc import Collection, Iterable
-from typing import Final
 
 from agent.inference.base import Step, Turn
 from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.understand import Understood
+from agent.tools.interaction_check import MOST_IDS
 from pharmacy_site.lib.text import Language
-
-_MOST_ASKED: Final = 12
 
 
 def taken_ids(understood: Understood, turn: Turn) -> set[int]:
@@ -20,9 +18,18 @@ def taken_ids(understood: Understood, turn: Turn) -> set[int]:
 
 
 def clash_step(asked: Iterable[int], taken: Collection[int], language: Language) -> Step | None:
-    """Return the check of these medicines against those taken; None when there is nothing to check."""
-    others = [pk for pk in dict.fromkeys(asked) if pk not in taken][:_MOST_ASKED]
+    """Return the check of these medicines against those taken, the first of them if there are too many for one check.
+
+    None when there is nothing to check.
+    """
+    others = [pk for pk in dict.fromkeys(asked) if pk not in taken]
     if not others or not taken:
         return None
-    ids = [str(pk) for pk in (*others, *sorted(taken))]
+    known = sorted(taken)[: MOST_IDS - 1]
+    ids = [str(pk) for pk in (*others[: MOST_IDS - len(known)], *known)]
     return Step("interaction_check", {"med_ids": ids, "language": language})
+
+
+def is_whole(step: Step, asked: Iterable[int], taken: Collection[int]) -> bool:
+    """Return whether a check has all medicines that came up, and all that are taken."""
+    return len({*asked, *taken}) == len(step.arguments["med_ids"])

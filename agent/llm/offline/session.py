@@ -9,11 +9,12 @@ from agent.answers.interactions import clash_part
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
 from agent.llm.offline.allergies import allergens_said, allergy_step, products_in
-from agent.llm.offline.clashes import clash_step, taken_ids
+from agent.llm.offline.clashes import clash_step, is_whole, taken_ids
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, REFILLS, SURE, Frame
 from agent.llm.offline.plans import branch_stock, facts, listing, patients, refills, stock, talk
 from agent.llm.offline.plans.names import choose
 from agent.llm.offline.plans.plan import Plan
+from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood, understand
 from agent.threads import run_db
@@ -82,6 +83,7 @@ class OfflineSession(Session):
         self._understood = understood
         self._plans = self._run_plans()
         self._is_begun = False
+        self._own_checks = 0
 
     @property
     def language(self) -> Language:
@@ -90,8 +92,12 @@ class OfflineSession(Session):
 
     @property
     def further_steps(self) -> int:
-        """How many steps a refill may take beyond a turn's limit: several medicines are looked at one by one."""
-        return _STEPS_OF_REFILLS if any(frame.intent in REFILLS for frame in self._frames) else 0
+        """How many steps the turn may take beyond its limit: of a refill several medicines are looked at one by one.
+
+        The checks that come after the plans do not count.
+        """
+        steps = _STEPS_OF_REFILLS if any(frame.intent in REFILLS for frame in self._frames) else 0
+        return steps + self._own_checks
 
     @property
     def _frames(self) -> list[Frame]:
@@ -142,11 +148,22 @@ class OfflineSession(Session):
             # What is refilled is checked against the rest of the customer's list.
             listed = [row["med_id"] for each in answers for row in each.state.get("prescriptions", ())]
             taken = {*taken, *listed} - set(asked)
+        if medicines_taken(self._understood.message):  # what was talked about comes up again
+            asked += products_in(state)
+        named = {
+            one.get("id")
+            for clause in self._understood.message.clauses
+            for medicine in clause.medicines
+            for one in medicine.candidates
+        }
+        asked.sort(key=lambda pk: pk not in named)  # if there are too many to check, these are checked
         step = clash_step(asked, taken, renderer.language)
         if step is None:
             return None
+        self._own_checks += 1
         [result] = yield [step]
-        part = clash_part(renderer, result, taken, state.get("warned", ()))
+        whole = is_whole(step, asked, taken)
+        part = clash_part(renderer, result, taken, state.get("warned", ()), is_whole=whole)
         return part if part.pieces else None
 
     def _allergies(
@@ -160,6 +177,7 @@ class OfflineSession(Session):
         step = allergy_step(asked, allergens_said(self._understood, self.turn), self.turn)
         if step is None:
             return None
+        self._own_checks += 1
         [result] = yield [step]
         warned = [one.state["warned"] for one in answers if "warned" in one.state]
         part = allergy_part(renderer, result, warned[-1] if warned else state.get("warned", ()))
