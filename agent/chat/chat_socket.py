@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from collections import deque
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -15,7 +15,7 @@ from django.db import DatabaseError
 from agent.chat.client_view import delta_shown, event_shown, progress_shown
 from agent.chat.progress import messages_of, rest_of
 from agent.chat.protocol import TIMED_OUT, ActiveRun
-from agent.chat.server_messages import EphemeralMessage, ServerMessage
+from agent.chat.server_messages import EphemeralMessage, MessageDelta, ServerMessage
 from agent.conversation import events, runs
 from agent.conversation.records import NumberedEvent, Progress
 from agent.threads import run_urgent
@@ -24,6 +24,14 @@ log = logging.getLogger(__name__)
 # How long a socket that closes waits for its client to read what is queued.
 LAST_MESSAGES_SECONDS: Final = 2
 _NO_RUN: Final = "no run"
+
+
+class _Shown(NamedTuple):
+    """How many characters the client has of a run's answer, which was taken back so often before them."""
+
+    run_id: str
+    restarts: int = 0
+    length: int = 0
 
 
 class ChatSocket(AsyncWebsocketConsumer):
@@ -55,8 +63,9 @@ class ChatSocket(AsyncWebsocketConsumer):
         # The log has events that were not read yet.
         self._unread = False
         self._held: list[EphemeralMessage] = []
-        # A run, and how many characters of its answer the client has.
-        self._shown: tuple[str, int] = ("", 0)
+        self._shown = _Shown("")
+        # A piece behind a restart that came while hello was being answered.
+        self._early: MessageDelta | None = None
         self._ended_run = self._hidden_run = _NO_RUN
 
     def stop(self) -> None:
@@ -118,22 +127,43 @@ class ChatSocket(AsyncWebsocketConsumer):
 
     def _forward(self, message: EphemeralMessage) -> None:
         """Queue an ephemeral message; the pieces of an answer go out without holes and without repetition."""
-        if not self.ready or message.get("run_id") == self._ended_run:
+        if message.get("run_id") == self._ended_run:
+            return
+        if not self.ready:
+            if message["type"] == "run.started":
+                self._early = None
+            elif message["type"] == "message.delta" and message.get("restarts"):
+                self._early = message
             return
         if message["type"] == "run.started":
-            self._shown = (message["run_id"], 0)
+            self._shown = _Shown(message["run_id"])
         elif message["type"] == "message.delta":
-            message = delta_shown(message, cards=self.shows_cards)
-            run_id, shown = self._shown
-            if message["run_id"] != run_id or message["offset"] > shown:
-                self._fill(message["run_id"])
-                return
-            rest = message["text"][shown - message["offset"] :]
-            if not rest:
-                return
-            message = {**message, "offset": shown, "text": rest}
-            self._shown = (run_id, shown + len(rest))
+            self._forward_delta(delta_shown(message, cards=self.shows_cards))
+            return
         self.push(message)
+
+    def _forward_delta(self, delta: MessageDelta) -> None:
+        """Queue what a piece adds to what the client has; a piece of a later restart replaces that."""
+        run_id, now = delta["run_id"], delta.get("restarts", 0)
+        if run_id != self._shown.run_id and not now:
+            self._fill(run_id)
+            return
+        _, restarts, shown = self._shown if self._shown.run_id == run_id else _Shown(run_id)
+        if now < restarts:
+            # It was taken back meanwhile.
+            return
+        missing = delta["offset"] > (shown if now == restarts else 0)
+        if now > restarts:
+            shown = 0
+            if missing or not delta["text"]:
+                # Take back what the client shows, also when it is not known yet what comes instead.
+                self.push(_piece(delta, 0, ""))
+        rest = "" if missing else delta["text"][shown - delta["offset"] :]
+        self._shown = _Shown(run_id, now, shown + len(rest))
+        if rest:
+            self.push(_piece(delta, shown, rest))
+        if missing:
+            self._fill(run_id)
 
     def _fill(self, run_id: str) -> None:
         """Read what another process showed before this socket opened: it is stored a moment later."""
@@ -146,9 +176,9 @@ class ChatSocket(AsyncWebsocketConsumer):
             if run_id == self._ended_run:
                 return
             progress = progress and progress_shown(progress, cards=self.shows_cards)
-            shown = self._shown[1] if self._shown[0] == run_id else 0
-            if progress and (rest := rest_of(progress, shown)):
-                self._shown = (run_id, len(progress["text"]))
+            _, restarts, shown = self._shown if self._shown.run_id == run_id else _Shown(run_id)
+            if progress and (rest := rest_of(progress, restarts, shown)):
+                self._shown = _Shown(run_id, rest.get("restarts", 0), len(progress["text"]))
                 self.push(rest)
         except DatabaseError as error:
             # The completed message has all of it.
@@ -177,7 +207,10 @@ class ChatSocket(AsyncWebsocketConsumer):
             await asyncio.wait([self._closing])
 
     def replay(self, progress: Progress | None, active: ActiveRun | None) -> None:
-        """Send what the run at work has shown so far, without what the client has of the same attempt."""
+        """Send what the run at work has shown so far, without what the client has of the same attempt.
+
+        What the attempt has taken back since then the client no longer has: it gets the answer from 0.
+        """
         if not progress:
             return
         progress = progress_shown(progress, cards=self.shows_cards)
@@ -186,10 +219,16 @@ class ChatSocket(AsyncWebsocketConsumer):
             and active.run_id == progress["run_id"]
             and active.attempt in (None, progress["attempt"])
         )
-        offset = min(active.offset, len(progress["text"])) if active and same else 0
-        for message in messages_of(progress, offset):
+        restarts, offset = (active.restarts, active.offset) if active and same else (0, 0)
+        for message in messages_of(progress, restarts, offset):
             self.push(message)
-        self._shown = (progress["run_id"], len(progress["text"]))
+        stored = _Shown(progress["run_id"], progress.get("restarts", 0), len(progress["text"]))
+        # Another process may have stored its progress before a restart that the client knows.
+        self._shown = stored if stored.restarts >= restarts else _Shown(stored.run_id, restarts, offset)
+        early, self._early = self._early, None
+        if early and early["run_id"] == stored.run_id:
+            # What was read may have been stored before that restart.
+            self._forward_delta(delta_shown(early, cards=self.shows_cards))
 
     def hide_run(self, run_id: UUID) -> None:
         """Show of another patient's run only its end, without its words."""
@@ -220,6 +259,11 @@ class ChatSocket(AsyncWebsocketConsumer):
             self._queue.clear()
         finally:
             self._flushing = None
+
+
+def _piece(delta: MessageDelta, offset: int, text: str) -> MessageDelta:
+    """Return a piece of the same answer with another text."""
+    return {**delta, "offset": offset, "text": text}
 
 
 def _ends_run(event: NumberedEvent) -> bool:

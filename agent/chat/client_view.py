@@ -24,12 +24,15 @@ def delta_shown(delta: MessageDelta, *, cards: bool) -> MessageDelta:
     """Return the next piece of an answer for such a client."""
     brief = delta.get("brief")
     piece = brief if brief is not None and cards else delta
-    return {
+    shown: MessageDelta = {
         "type": "message.delta",
         "run_id": delta["run_id"],
         "offset": piece["offset"],
         "text": piece["text"],
     }
+    if restarts := delta.get("restarts"):
+        shown["restarts"] = restarts
+    return shown
 
 
 def progress_shown(progress: Progress, *, cards: bool) -> Progress:

@@ -21,6 +21,8 @@ class RunProgress:
     text: str = ""
     # The answer for clients that show its cards.
     brief: str = ""
+    # How often the answer was taken back.
+    restarts: int = 0
     # Something was shown since it was last stored.
     changed: bool = False
 
@@ -41,21 +43,17 @@ class RunProgress:
     def say(self, text: str, brief: str | None = None) -> None:
         """Show the next piece of the answer, which was checked; `brief` is the same beside its cards, if it differs."""
         brief = text if brief is None else brief
-        delta: MessageDelta = {
-            "type": "message.delta",
-            "run_id": str(self.run_id),
-            "offset": len(self.text),
-            "text": text,
-        }
+        delta = _delta(str(self.run_id), self.restarts, len(self.text), text)
         if (self.text, text) != (self.brief, brief):
             delta["brief"] = {"offset": len(self.brief), "text": brief}
         self.text, self.brief = self.text + text, self.brief + brief
         self._send(delta)
 
     def unsay(self) -> None:
-        """Take the answer so far back: the next piece begins at 0."""
+        """Take the answer so far back on every page: the next piece begins at 0."""
         self.text = self.brief = ""
-        self._send({"type": "message.delta", "run_id": str(self.run_id), "offset": 0, "text": ""})
+        self.restarts += 1
+        self._send(_delta(str(self.run_id), self.restarts, 0, ""))
 
     def answered(self) -> None:
         """Make open sockets read the answer, which is in the log."""
@@ -70,6 +68,7 @@ class RunProgress:
             "calls": calls,
             "text": self.text,
             "brief": self.brief,
+            "restarts": self.restarts,
         }
 
     def _send(self, message: RunMessage) -> None:
@@ -77,25 +76,38 @@ class RunProgress:
         self.hub.send(self.key, message)
 
 
-def messages_of(progress: Progress, offset: int) -> list[RunMessage]:
-    """Return the messages that bring a client up to date that has `offset` characters of this run's answer already."""
+def messages_of(progress: Progress, restarts: int, offset: int) -> list[RunMessage]:
+    """Return the messages that bring a client up to date that has so much of this run's answer (see `rest_of`)."""
     run_id = progress["run_id"]
     messages: list[RunMessage] = [{"type": "run.started", "run_id": run_id, "attempt": progress["attempt"]}]
     for call in progress["calls"]:
         messages.append(_started(run_id, call))
         if "ok" in call:
             messages.append(_finished(run_id, call))
-    if rest := rest_of(progress, offset):
+    if rest := rest_of(progress, restarts, offset):
         messages.append(rest)
     return messages
 
 
-def rest_of(progress: Progress, offset: int) -> MessageDelta | None:
-    """Return the one delta behind `offset`, None when there is nothing more."""
-    text = progress["text"]
-    if offset >= len(text):
+def rest_of(progress: Progress, restarts: int, offset: int) -> MessageDelta | None:
+    """Return the one delta that a client lacks, None when it lacks nothing.
+
+    The client has `offset` characters of the answer as it is since its `restarts`-th restart. What came before a later
+    restart was taken back, so it gets everything from 0; progress that was stored before an earlier one adds nothing.
+    """
+    text, now = progress["text"], progress.get("restarts", 0)
+    if now > restarts:
+        return _delta(progress["run_id"], now, 0, text)
+    if now < restarts or offset >= len(text):
         return None
-    return {"type": "message.delta", "run_id": progress["run_id"], "offset": offset, "text": text[offset:]}
+    return _delta(progress["run_id"], now, offset, text[offset:])
+
+
+def _delta(run_id: str, restarts: int, offset: int, text: str) -> MessageDelta:
+    delta: MessageDelta = {"type": "message.delta", "run_id": run_id, "offset": offset, "text": text}
+    if restarts:
+        delta["restarts"] = restarts
+    return delta
 
 
 def _started(run_id: str, call: ToolCall) -> ToolStarted:

@@ -91,10 +91,14 @@ class Location(_Part):
 
 
 class ActiveRun(_Part):
-    """What a client that comes back has on its page of an answer in the making; `offset` counts characters."""
+    """What a client that comes back has on its page of an answer in the making.
+
+    `offset` counts characters since the attempt took its answer back for the `restarts`-th time.
+    """
 
     run_id: str | None = None
     attempt: int | None = None
+    restarts: Count = 0
     offset: Count = 0
 
 

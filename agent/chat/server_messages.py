@@ -82,13 +82,15 @@ class Piece(TypedDict):
 
 
 class MessageDelta(Piece):
-    """Brings the next piece of an answer; an empty one at 0 takes everything back.
+    """Brings the next piece of an answer. One at offset 0 replaces what was shown; if it is empty, nothing is left.
 
+    `restarts`: how often this attempt took its answer back, left out while it never did; offsets count from the last time.
     `brief` is the piece for clients that show cards, if it differs; no client is sent it under this name.
     """
 
     type: Literal["message.delta"]
     run_id: str
+    restarts: NotRequired[int]
     brief: NotRequired[Piece]
 
 

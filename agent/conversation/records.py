@@ -124,3 +124,5 @@ class Progress(TypedDict):
     text: str
     # The same for a client that shows the cards.
     brief: NotRequired[str]
+    # How often the attempt took its answer back; left out: never.
+    restarts: NotRequired[int]

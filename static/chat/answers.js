@@ -20,10 +20,15 @@ export class Answers {
     return [...this.#live.values()].map((live) => live.item);
   }
 
-  /** The run whose text is half shown, which attempt at it, and how many characters; null when there is none. */
+  /**
+   * The run whose text is half shown, which attempt at it, and how many characters; null when there is none. `restarts`:
+   * how often the attempt took its text back before these characters, when it did.
+   */
   get shown() {
-    for (const [run, { said, attempt }] of this.#live) {
-      if (said.length) return { run_id: run, attempt, offset: said.length };
+    for (const [run, { said, attempt, restarts }] of this.#live) {
+      if (said.length || restarts) {
+        return { run_id: run, attempt, ...(restarts ? { restarts } : {}), offset: said.length };
+      }
     }
     return null;
   }
@@ -44,7 +49,10 @@ export class Answers {
     live.steps = null;
     live.doing.replaceChildren(this.word("thinking"));
     // After a reconnection the server announces the same attempt again; its text goes on behind what is shown.
-    if (run !== this.#resumed || attempt !== live.attempt) this.#show(live, []);
+    if (run !== this.#resumed || attempt !== live.attempt) {
+      live.restarts = 0;
+      this.#show(live, []);
+    }
     live.attempt = attempt;
     this.#resumed = null;
   }
@@ -66,12 +74,13 @@ export class Answers {
     this.#showSteps(live);
   }
 
-  /** Text that streams in; `offset` counts characters, and what overlaps is replaced. */
-  delta({ run_id: run, offset, text }) {
+  /** Text that streams in; `offset` counts characters, and what overlaps is replaced: at 0, all that was shown. */
+  delta({ run_id: run, offset, text, restarts = 0 }) {
     const live = this.#of(run);
     if (!live || offset > live.said.length) return; // a part was missed: the finished message has it all
+    live.restarts = restarts;
     this.#show(live, [...live.said.slice(0, offset), ...text]);
-    live.doing.replaceChildren(this.word("writing"));
+    live.doing.replaceChildren(this.word(live.said.length ? "writing" : "thinking"));
   }
 
   /** The finished message takes the place of the answer in the making, which is handed out. */
@@ -98,7 +107,7 @@ export class Answers {
     const text = h("div", { class: "chat-text", hidden: true });
     const doing = h("span", {}, this.word("thinking"));
     const progress = h("p", { class: "chat-progress" }, doing, h("span", { class: "chat-dots", "aria-hidden": "true" }));
-    const live = { text, doing, progress, said: [], calls: [], steps: null };
+    const live = { text, doing, progress, said: [], restarts: 0, calls: [], steps: null };
     this.#live.set(run, live);
     live.item = this.place([text, progress]);
     this.busy(true);

@@ -87,6 +87,33 @@ def test_a_new_attempt_at_a_run_discards_its_earlier_text(chat: Any, server: Any
     expect(text).to_have_text("For the third time")
 
 
+def test_text_that_is_taken_back_disappears_and_a_hello_counts_how_often(chat: Any, server: Any) -> None:
+    chat.open()
+    _begins(server)
+    _says(server, 0, "Warfarin costs 46.80. Sure, ")
+    text = chat.page.locator(".chat-assistant .chat-text")
+    expect(text).to_be_visible()
+    expect(chat.page.locator(".chat-progress")).to_contain_text("Writing")
+    server.send("message.delta", run_id="r1", offset=0, text="", restarts=1)
+    expect(text).to_be_hidden()
+    expect(chat.page.locator(".chat-progress")).to_contain_text("Looking it up")
+    server.answers["hello"] = _at_work(server)
+    nothing_left = {"run_id": "r1", "attempt": 1, "restarts": 1, "offset": 0}
+    assert _cut(chat, server)["active_run"] == nothing_left
+    _begins(server)
+    server.send("message.delta", run_id="r1", offset=0, text="I can't judge that.", restarts=1)
+    expect(text).to_have_text("I can't judge that.")
+    server.send(
+        "message.delta", run_id="r1", offset=0, text="Ask us.", restarts=2
+    )  # news in between was lost
+    expect(text).to_have_text("Ask us.")
+    assert _cut(chat, server)["active_run"] == {"run_id": "r1", "attempt": 1, "restarts": 2, "offset": 7}
+    _begins(server, 2)
+    _says(server, 0, "Anew")
+    expect(text).to_have_text("Anew")
+    assert _cut(chat, server)["active_run"] == {"run_id": "r1", "attempt": 2, "offset": 4}
+
+
 def test_a_reload_during_an_answer_shows_the_text_so_far(chat: Any, server: Any) -> None:
     chat.open()
     server.log = [server.say(1, "my question", "user", client_msg_id="11111111-1111-4111-8111-111111111111")]
