@@ -47,8 +47,8 @@ _PLACEHOLDER: Final = re.compile(r"\[\[?|\]\]?")
 _ALLOWED_NAMES: Final = frozenset(
     words("I I'm I'll I've I'd OK Okay English Hebrew Rx OTC Sorry Israel עברית")
 )
-_SMALL_NUMBERS: Final = frozenset({"one", "אחת", "אחד", "two", "שניים", "שתיים"})
-"""Number words that connecting sentences have for other reasons ("this one", "the two of them")."""
+_SMALL_NUMBERS: Final = frozenset({"one", "אחת", "אחד"})
+"""Number words that connecting sentences have for other reasons ("this one")."""
 _STRONG: Final = (
     "yes", "yeah", "yep", "yup", "no", "nope", "absolutely", "definitely", "indeed", "correct", "right", "exactly", "true",
     "we do", "we have", "it is", "it does", "you can", "you may", "not at all", "you're in luck",
@@ -83,7 +83,7 @@ _WANTS_DEED: Final = re.compile(
     re.IGNORECASE,
 )
 _CONSENT: Final = re.compile(
-    r"\W*(?:of course|sure|certainly|gladly|absolutely|no problem|happy to|with pleasure|you got it|done|consider it|will do|okay|ok"
+    r"\W*(?:of course|sure|certainly|gladly|absolutely|no problem|happy to|you got it|done|consider it|will do|okay|ok"
     r"|בטח|כמובן|בוודאי|בודאי|בכיף|בשמחה|אין בעיה|ברור|בהחלט|סגור|בסדר)\b",
     re.IGNORECASE,
 )
@@ -92,13 +92,13 @@ _CONSENT: Final = re.compile(
 # sentence, because "I see no reason for worry" looks the same.
 _COURTESY: Final = re.compile(
     r"\b(?:hello|hi|hey|dear|(?:good|nice) to (?:see|hear|meet)|good (?:morning|afternoon|evening|night|day|weekend|luck|question)|welcome|thanks|thank|cheers|sorry|"
-    r"apolog\w+|glad (?:you asked|to hear|to help|to be of help)|happy to (?:help|check|look|hear)|with pleasure|"
+    r"apolog\w+|(?:a )?pleasure|glad (?:you asked|to hear|to help|to be of help)|happy to (?:help|check|look|hear)|"
     r"hope|wish\w*|enjoy|congratulations|mazal|bless|sympath\w+|fair question|oh dear|poor|shabbat shalom|"
     r"sounds (?:like fun|tough|hard|exhausting|unpleasant|frustrating|stressful|painful|tiring|lovely|fun|rough|awful|difficult|busy|miserable|annoying)|"
     r"happy birthday|how (?:kind|sweet|nice|lovely|annoying|frustrating|exciting|thoughtful|unfair|awful|sad)|what (?:a (?:\w+ )?(?:pity|shame|night|day|week|journey)|lovely)|"
     r"get well|recover\w*|feel\w* better|take care|bye|goodbye|have an? |safe (?:trip|travels|journey|flight)|no need to apologi\w+|i can see why)\b"
     r"|(?<![א-ת])ו?(?:שלום|היי|הי|אהלן|בוקר טוב|בוקר אור|ערב טוב|צהריים (?:טובים|נעימים)|נעים (?:לראות|לשמוע|מאוד)|לילה טוב|יום טוב|שבוע טוב|שבת שלום|חג שמח|סוף שבוע|ברוכ\w*|ברוך|תודה|תודות|"
-    r"סליח\w*|מתנצל\w*|מצטער\w*|צר לי|שמח\w* (?:לעזור|לשמוע|ששאל\w+|שפנ\w+)|אשמח|נשמח|מקוו\w*|מאחל\w*|החלמה|רפואה שלמה|בהצלחה|מזל טוב|להתראות|כל טוב|"
+    r"סליח\w*|מתנצל\w*|מצטער\w*|צר לי|צר לנו|שיהיה לכם|שמחנו|שמח\w* (?:לעזור|לשמוע|ששאל\w+|שפנ\w+)|אשמח|נשמח|מקוו\w*|מאחל\w*|החלמה|רפואה שלמה|בהצלחה|מזל טוב|להתראות|כל טוב|"
     r"בריאות|תהנו|תיהנו|שאלה (?:טובה|יפה|מצוינת|מעולה)|דרך צלחה|נסיעה (?:טובה|נעימה)|טיסה נעימה|תרגיש\w*|אין על מה|כל הכבוד|בשעה טובה|איזה (?:יופי|כיף|סבל)|חבל ש\w+|כמה מרגש|ליבי אתכם|"
     r"לא (?:קל|פשוט)|נשמע (?:מתסכל|קשה|מתיש|לא נעים|כואב|מלחיץ|מעייף))(?![א-ת])"
     r"|^\W*(?:yes|no|sure(?: thing)?|certainly|absolutely|of course|gladly|i see|got it|כן|לא|כמובן|בטח|בוודאי|בהחלט|בשמחה(?: רבה)?|בכיף(?: גדול)?|מובן)\W*$",
@@ -119,11 +119,12 @@ _OFFERS_DEED: Final = re.compile(
 )
 _SUGGESTS: Final = re.compile(
     r"\b(?:shall|should|could|can|may|why|have you|is\w*|are\w*|would you (?:like|rather|prefer))\b.*\b(?:stop|skip|try|tried|take|taken|double|doubl\w+|give|given|wait|halve|combine)\b"
-    r"|^\W*(?:לעצור|להפסיק|לדלג|לנסות|לקחת|לתת|לחכות|להכפיל|אולי)(?![א-ת])",
+    r"|^\W*(?:לעצור|להפסיק|לדלג|לנסות|לקחת|לתת|לחכות|להכפיל|אולי(?! תרצו))(?![א-ת])",
     re.IGNORECASE,
 )
+_SURE_OF_STATEMENT: Final = 1.5
 _SURE_OF_WORDS: Final = 0.7
-"""From this margin of the classifier on unusual words are shown all the same."""
+"""From this margin of the classifier on a statement that is no courtesy, or unusual words, are shown all the same."""
 _MOST_UNUSUAL: Final = 2
 _SHORT_CLAUSE: Final = 3  # words from which a clause is looked at by itself
 _DEED_DONE: Final = re.compile(
@@ -207,9 +208,11 @@ def _faults_of_statement(sentence: str, bare: str, around: Surroundings) -> list
     if (label := glue.label_of(sentence)) != glue.CONNECT:
         return [label]
     margin, is_courtesy = glue.margin_of(sentence), _is_courtesy(bare)
-    if not bare.endswith("?") and not is_courtesy:
+    if not bare.endswith("?") and not is_courtesy and margin < _SURE_OF_STATEMENT:
         return ["no_courtesy"]
     unusual = glue.unusual_words(bare)
+    if unusual and words(bare)[:1] == unusual[:1] and bare.lstrip()[:1].isupper():
+        return ["name"]  # "Herzliya opens soon too!"
     if is_courtesy:  # "Have a wonderful time in Greece!"
         unusual = [word for word in unusual if word not in words(around.message)]
     if len(unusual) > _MOST_UNUSUAL or (unusual and margin < _SURE_OF_WORDS):
@@ -251,7 +254,9 @@ def verdict_removed(sentence: str, following: Fact | None, message: str = "") ->
     if fits:
         return sentence
     rest = sentence[match.end() :].strip()
-    return rest[:1].upper() + rest[1:]
+    if len(rest.split()) < 2:  # "בטח שיש!" says yes twice
+        return ""
+    return verdict_removed(rest[:1].upper() + rest[1:], following, message)  # "Yes, it is."
 
 
 def _names_place(message: str, subject: str) -> bool:

@@ -164,7 +164,7 @@ AROUND_HE = Surroundings("יש נורופן בפלורנטין?", ["Nurofen", "�
         ("הסניף סגור, לבדוק אחר?", AROUND_HE, "clauses"),
         ("Done.", AROUND_EN, "promise"),
         ("בוצע, תודה!", AROUND_HE, "promise"),
-        ("I looked twice.", AROUND_EN, "no_courtesy"),
+        ("Here is the list.", AROUND_EN, "no_courtesy"),
         ("Of course, one by one.", AROUND_EN, "no_courtesy"),
         ("אחד אחד.", AROUND_HE, "no_courtesy"),
         ("Shall I look for a hypoallergenic one?", AROUND_EN, "unusual"),

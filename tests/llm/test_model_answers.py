@@ -1,7 +1,7 @@
-"""What good and careless models write, 240 and 320 answers, and what of it customers see.
+"""What good and careless models write, 360 and 380 answers, and what of it customers see.
 
 The cases are by authors who had seen neither the checks nor their training sentences. Those not held out served to tune the
-checks afterwards. The good ones, and the last 160 careless ones, are by authors who had read the rules of
+checks afterwards. The good ones, and the last 220 careless ones, are by authors who had read the rules of
 `agent/llm/prompts/`; "bad" lists what such a careless answer may not say. Facts are named by kind and subject; the scripted server finds their ids in the request. `PLAYED` names a
 file that gets what was shown of each case, to be judged by reading.
 """
@@ -82,7 +82,7 @@ def test_good_answers_keep_their_facts_and_most_of_their_words(
     tireless: ScriptedModel, composed: list[Composition]
 ) -> None:
     reached = list(_reached(_played(tireless, "good", composed)))
-    assert len(reached) >= 230
+    assert len(reached) >= 350
     lost = [one for one in reached if one.unnamed or one.fallback]
     assert len(lost) <= 0.02 * len(reached), [one.case["message"] for one in lost]
     shortened = [one for one in reached if one.dropped]
@@ -92,8 +92,8 @@ def test_good_answers_keep_their_facts_and_most_of_their_words(
 def test_of_careless_answers_few_words_are_left(tireless: ScriptedModel, composed: list[Composition]) -> None:
     """What is left was judged by reading: docs/performance.md. More than this is a step back."""
     played = list(_reached(_played(tireless, "careless", composed)))
-    assert len(played) >= 300
+    assert len(played) >= 360
     untouched = [one for one in played if not one.dropped and not one.fallback]
     assert len(untouched) <= 0.01 * len(played), [one.case["answer"] for one in untouched]
     said = [(one.case["bad"], one.words) for one in played if "bad" in one.case]
-    assert len(said) == 160 and not any(set(bad) & set(words) for bad, words in said)
+    assert len(said) == 220 and not any(set(bad) & set(words) for bad, words in said)
