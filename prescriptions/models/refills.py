@@ -74,6 +74,8 @@ class RefillRequest(models.Model):
     contact = models.CharField(max_length=30, blank=True)
     handoff = models.ForeignKey(Handoff, models.SET_NULL, null=True, blank=True, related_name="+")
     requested_by = models.CharField(max_length=100)
+    # Whoever repeats a request under the same key gets this one.
+    submit_key = models.CharField(max_length=300, unique=True, null=True, blank=True)
     conversation_id = models.UUIDField(null=True, blank=True, db_index=True)
     language = models.CharField(max_length=2, choices=LANGUAGES, default="en")
     requested_at = models.DateTimeField(auto_now_add=True)

@@ -4,8 +4,12 @@ The database is the record: no checkpointer and no interrupt. A walk begins at t
 request waits for a customer, a backend or a person. Import this lazily: LangGraph takes more than a second to load.
 """
 
+import os
 from functools import cache
 from typing import Any, TypedDict
+
+# Whatever the environment says, nothing about a walk is sent to a tracing service.
+os.environ["LANGSMITH_TRACING"] = os.environ["LANGCHAIN_TRACING_V2"] = "false"
 
 from langgraph.graph import END, START, StateGraph
 

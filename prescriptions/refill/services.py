@@ -42,13 +42,14 @@ def refill_submit(
     language: Language,
     quantity: int | None = None,
     days_supply: int | None = None,
+    submit_key: str | None = None,
     conversation_id: UUID | None = None,
     breakers: Collection[Reason] = (),
 ) -> RefillRequest:
     """Create the request and walk it; `store` None is delivery, quantity and days are by default the prescription's.
 
-    `breakers` are what the collection of the request found (confidence, identity, turns); they escalate it. Raises
-    PrescriptionNotFound, RefillAlreadyOpen.
+    `breakers` are what the collection of the request found (confidence, identity, turns); they escalate it. The same
+    `submit_key` returns the request that it made. Raises PrescriptionNotFound, RefillAlreadyOpen.
     """
     prescription = prescription_get_for(patient, prescription_id, access=access)
     units = prescription.quantity if quantity is None else quantity
@@ -71,16 +72,27 @@ def refill_submit(
                 findings=findings,
                 order_key=uuid4().hex,
                 requested_by=access.who,
+                submit_key=submit_key,
                 conversation_id=conversation_id,
                 language=language,
             )
             _created(request, access)
     except IntegrityError:
+        made = RefillRequest.objects.filter(submit_key=submit_key).first() if submit_key else None
+        if made:
+            return refill_walk(made)
         number = _open_number(prescription)
         if number is None:
             raise
         raise RefillAlreadyOpen(number) from None
     return refill_walk(request)
+
+
+def refill_warm_up() -> None:
+    """Load the graph before the first request needs it."""
+    from prescriptions.refill.graph import graph
+
+    graph()
 
 
 def refill_walk(request: RefillRequest) -> RefillRequest:
