@@ -1,5 +1,8 @@
 """The table of the refill workflow: S3's names and arrows, the database's own check, and the diagram."""
 
+import os
+import subprocess
+import sys
 from itertools import product
 
 import pytest
@@ -82,3 +85,11 @@ def test_the_graph_has_the_tables_states_and_arrows() -> None:
     assert {
         (edge.source, edge.target) for edge in drawn.edges if not ends & {edge.source, edge.target}
     } == ARROWS
+
+
+def test_a_command_does_not_load_langgraph() -> None:
+    """It takes more than a second to import; only the first walk, or a server's start, needs it."""
+    code = "import sys, django; django.setup(); print('langgraph' in sys.modules)"
+    environment = {**os.environ, "DJANGO_SETTINGS_MODULE": "pharmacy_site.settings", "DEBUG": "1"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)  # noqa: S603
+    assert run.stdout.split()[-1] == b"False"

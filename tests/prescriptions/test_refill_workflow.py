@@ -12,7 +12,12 @@ from django.utils import timezone
 from inventory.models import Medication, StockLevel
 from prescriptions.audit import Access, audit_verify
 from prescriptions.connectors.simulated import fault_set
-from prescriptions.errors import PrescriptionNotFound, RefillAlreadyOpen, RefillRefused
+from prescriptions.errors import (
+    PrescriptionNotFound,
+    RefillAlreadyOpen,
+    RefillChangedMeanwhile,
+    RefillRefused,
+)
 from prescriptions.handoffs import handoff_close
 from prescriptions.models import (
     AuditEvent,
@@ -326,6 +331,16 @@ class TestDecisions:
         assert "was not approved" in status_said(fresh(request), "en")
         assert "לא אושרה" in status_said(fresh(request), "he")
         assert submit(17).number != request.number
+
+    def test_who_decides_on_an_outdated_row_is_refused_and_changes_nothing(
+        self, demo: None, submit: Submit
+    ) -> None:
+        submitted = submit(17)
+        outdated = fresh(submitted)
+        refill_decide(fresh(submitted), "ask", access=PHYSICIAN, role="physician")
+        with pytest.raises(RefillChangedMeanwhile):
+            refill_decide(outdated, "deny", access=PHARMACIST, role="pharmacist")
+        assert (fresh(submitted).outcome, fresh(submitted).version) == (None, outdated.version + 1)
 
     def test_a_closed_handoff_closes_its_request(self, demo: None, submit: Submit) -> None:
         request = fresh(submit(17))
