@@ -34,6 +34,7 @@ lint: .venv/test
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python manage.py makemigrations --check --dry-run
 	$(BIN)/python manage.py write_contracts --check
+	$(BIN)/python manage.py write_refill_diagram --check
 	$(BIN)/python manage.py check_translations
 
 format: .venv/test

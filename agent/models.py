@@ -299,6 +299,25 @@ class ApiKey(models.Model):
         return self.name
 
 
+class IdempotentCall(models.Model):
+    """A POST that a system made under its own key, and the response that every repetition gets."""
+
+    api_key = models.ForeignKey(ApiKey, models.CASCADE, related_name="+")
+    key = models.CharField(max_length=255)
+    # Of address and body.
+    fingerprint = models.CharField(max_length=64)
+    # None: it is being worked on.
+    status = models.PositiveSmallIntegerField(null=True)
+    body = models.TextField(blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["api_key", "key"], name="idempotent_call_once")]
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
 class ToolCall(models.Model):
     """One call of a tool, by the chat or by a system: who, arguments (redacted), outcome and evidence."""
 

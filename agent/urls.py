@@ -4,7 +4,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView, SpectacularSwaggerView
 
 from agent.tools.registry import TOOLS
-from agent.web import api, embed_pages, health, pages, resources
+from agent.web import api, embed_pages, health, pages, refills, resources
 from agent.web.openapi import SCHEMA_SETTINGS
 
 urlpatterns = [
@@ -24,6 +24,8 @@ urlpatterns = [
     path("api/v1/medications/", resources.MedicationsView.as_view(), name="medications"),
     path("api/v1/stores/", resources.StoresView.as_view(), name="stores"),
     path("api/v1/stock/", resources.StockView.as_view(), name="stock"),
+    path("api/v1/refills/", refills.RefillsView.as_view(), name="refills"),
+    path("api/v1/refills/<str:number>/", refills.RefillView.as_view(), name="refill"),
     path("api/schema/", SpectacularAPIView.as_view(custom_settings=SCHEMA_SETTINGS), name="schema"),
     path("api/docs/", SpectacularSwaggerView.as_view(url_name="schema"), name="docs"),
     path("api/<path:rest>", api.no_such_address),

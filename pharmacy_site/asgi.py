@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.core.asgi import get_asgi_application
@@ -15,11 +16,14 @@ http = get_asgi_application()
 from agent.routing import websocket_urlpatterns  # noqa: E402
 from agent.turn.guard import warm_up  # noqa: E402
 from pharmacy_site.lifetime import lifespan, under_twisted  # noqa: E402
+from prescriptions.refill.services import refill_warm_up  # noqa: E402
 
 warm_up()
 under_twisted()
 gc.freeze()
 gc.enable()
+# In its own time: only the first refill would wait for it.
+threading.Thread(target=refill_warm_up, name="refill-warm-up", daemon=True).start()
 
 application = ProtocolTypeRouter(
     {"http": http, "websocket": URLRouter(websocket_urlpatterns), "lifespan": lifespan}

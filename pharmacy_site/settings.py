@@ -163,6 +163,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 2, "socket_connect_timeout": 2}
 CELERY_BEAT_SCHEDULE = {
     "notifications": {"task": "prescriptions.tasks.notifications_deliver", "schedule": 30.0},
+    "refills": {"task": "prescriptions.refill.tasks.refills_sweep", "schedule": 60.0},
 }
 # Tests deliver in the transaction's thread, to see what was sent.
 NOTIFICATIONS_INLINE = False
@@ -284,6 +285,18 @@ IDENTITY_CODES_PER_ADDRESS_HOUR = env.int("IDENTITY_CODES_PER_ADDRESS_HOUR", 30,
 IDENTITY_GUESSES_PER_DAY = env.int("IDENTITY_GUESSES_PER_DAY", 15, validate=rules.AT_LEAST_1)
 IDENTITY_IDLE = 15 * 60
 IDENTITY_MAX = 60 * 60
+
+# -- Refills ------------------------------------------------------------------------------------------------
+# How much of the supply must be used before the next refill, in per cent.
+REFILL_EARLY_PERCENT = env.int("REFILL_EARLY_PERCENT", 75, validate=rules.AT_LEAST_1)
+REFILL_EARLY_PERCENT_CONTROLLED = env.int("REFILL_EARLY_PERCENT_CONTROLLED", 90, validate=rules.AT_LEAST_1)
+# Seconds that packs stay reserved, and that the outcome of an order may be unknown before a person is asked.
+REFILL_RESERVATION = 15 * 60
+REFILL_ORDER_UNKNOWN = 10 * 60
+# Seconds for one call of the health record or the dispenser; the circuit breaker of each.
+CONNECTOR_TIMEOUT = 2.0
+CONNECTOR_FAILURES = 5
+CONNECTOR_RECOVERY = 30.0
 
 # -- Chat ---------------------------------------------------------------------------------------------------
 # The function that returns the model which drives the chat.

@@ -14,7 +14,10 @@ class PrescriptionsConfig(AppConfig):
 
         # Importing `checks` registers the system checks.
         from prescriptions import audit, checks, roles  # noqa: F401
+        from prescriptions.refill.services import on_handoff_closed
+        from prescriptions.signals import handoff_closed
 
         stock_changed.connect(audit.on_stock_changed, dispatch_uid="prescriptions.audit")
+        handoff_closed.connect(on_handoff_closed, dispatch_uid="prescriptions.refill")
         # After each app's migration, since permissions are created app by app; a flush in tests creates them again.
         post_migrate.connect(roles.on_post_migrate, dispatch_uid="prescriptions.roles")

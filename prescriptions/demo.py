@@ -14,7 +14,16 @@ from django.utils import timezone
 
 from inventory.models import Ingredient, Medication
 from pharmacy_site.lib.yaml_files import yaml_read
-from prescriptions.models import Allergy, Patient, Prescription
+from prescriptions.models import (
+    Allergy,
+    CoverageRule,
+    LabRule,
+    Patient,
+    Prescription,
+    ScheduleRule,
+    SimulatedLab,
+    SupplyLimit,
+)
 
 _PASSWORD_BYTES: Final = 12
 
@@ -52,8 +61,37 @@ def load(folder: Path) -> Loaded:
             _prescription(patient, item, today)
             loaded.prescriptions += 1
     _advance_ids()
+    refill_rules_load(folder)
     loaded.logins = [_login(row) for row in _read(folder / "demo" / "staff.yaml")]
     return loaded
+
+
+def refill_rules_load(folder: Path) -> None:
+    """Write the rules that refills are checked by, and the simulated record's laboratory values."""
+    path = folder / "demo" / "refills.yaml"
+    rules: Mapping[str, Any] = (yaml_read(path) or {}) if path.exists() else {}
+    today = timezone.localdate()
+    for row in rules.get("schedules") or []:
+        ScheduleRule.objects.update_or_create(schedule=row["schedule"], defaults=_without(row, "schedule"))
+    for row in rules.get("supply_limits") or []:
+        SupplyLimit.objects.update_or_create(
+            medication_id=row["medication"], defaults=_without(row, "medication")
+        )
+    for row in rules.get("coverage") or []:
+        CoverageRule.objects.update_or_create(
+            medication_id=row["medication"], defaults=_without(row, "medication")
+        )
+    for row in rules.get("lab_rules") or []:
+        ingredient = Ingredient.objects.get(key=row["ingredient"])
+        LabRule.objects.update_or_create(
+            ingredient=ingredient, code=row["code"], defaults=_without(row, "ingredient", "code")
+        )
+    for row in rules.get("simulated_labs") or []:
+        SimulatedLab.objects.update_or_create(
+            mrn=str(row["mrn"]),
+            code=row["code"],
+            defaults={"value": row["value"], "taken_on": _days_ago(today, row["days_ago"])},
+        )
 
 
 def logins() -> list[Login]:
@@ -143,6 +181,10 @@ def _login(row: Mapping[str, Any]) -> Login:
     )
     user.groups.add(group)
     return Login(user.username, group.name, password)
+
+
+def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name not in names}
 
 
 def _days_ago(today: date, days: int | None) -> date | None:

@@ -43,3 +43,27 @@ class CodeLocked(PharmacyError):
 
 class AuditHeadMissing(PharmacyError):
     """The audit log has lines but no head row: refuse all audited writes until somebody repairs it."""
+
+
+class RefillAlreadyOpen(PharmacyError):
+    """The prescription has an open refill request; `number` is that one's."""
+
+    def __init__(self, number: str) -> None:
+        super().__init__("already requested")
+        self.number = number
+
+
+class RefillNotFound(PharmacyError):
+    """There is no such refill request, or the caller may not learn that there is."""
+
+
+class RefillChangedMeanwhile(PharmacyError):
+    """Somebody else moved the request after it was read."""
+
+
+class RefillRefused(PharmacyError):
+    """The request is in no state for this, or this person may not decide it; `code` says which."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code

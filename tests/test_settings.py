@@ -54,6 +54,8 @@ REFUSED: Mapping[str, list[str]] = {
     "IDENTITY_CODES_PER_CONTACT_HOUR": NUMBERS,
     "IDENTITY_CODES_PER_ADDRESS_HOUR": NUMBERS,
     "IDENTITY_GUESSES_PER_DAY": NUMBERS,
+    "REFILL_EARLY_PERCENT": NUMBERS,
+    "REFILL_EARLY_PERCENT_CONTROLLED": NUMBERS,
     "OPENAI_BASE_URL": ["localhost:11434", "ftp://localhost", "https://", "http:// x"],
     "OPENAI_MODEL": [""],
     "OPENAI_FIRST_TOKEN_TIMEOUT": ["", "soon", "0", "-1", "60", "nan", "inf"],

@@ -6,6 +6,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
+from django.db import connections
 
 from agent.chat.hub import Hub
 from agent.chat.protocol import RESTART
@@ -17,9 +18,11 @@ from agent.conversation.retention import AT_ONCE, conversations_expire
 from agent.threads import run_db
 from pharmacy_site.lib.errors import trace_of
 from pharmacy_site.lib.shutdown import shutting_down
+from prescriptions.refill.sweep import refills_sweep
 
 log = logging.getLogger(__name__)
 CHORES_SECONDS: Final = 3_600
+REFILLS_SECONDS: Final = 60
 # How long an ending process waits for the last answers to go out.
 LAST_MESSAGES_SECONDS: Final = 5.0
 
@@ -34,6 +37,7 @@ class Process:
         self.hub = Hub(self._on_change)
         self.runner = Runner(self.hub, answer)
         self._chores = asyncio.create_task(self._do_chores())
+        self._sweeping = asyncio.create_task(sweep_refills())
         self._publishing: asyncio.Task[None] | None = None
         self._mode_lock = asyncio.Lock()
 
@@ -47,6 +51,7 @@ class Process:
         if closing:
             await asyncio.wait(closing, timeout=LAST_MESSAGES_SECONDS)
         self._chores.cancel()
+        self._sweeping.cancel()
         self.hub.close()
 
     async def _do_chores(self) -> None:
@@ -73,6 +78,24 @@ class Process:
                     self.hub.ring(key)
             except Exception as error:
                 log.error("modes not changed: %s", type(error).__name__)
+
+
+async def sweep_refills() -> None:
+    """Take up refills that were left in the middle, every minute; with a broker, Celery's beat does it."""
+    while not settings.CELERY_BROKER_URL:
+        await asyncio.sleep(REFILLS_SECONDS)
+        try:
+            # Not on the chat's database threads: it may wait for other systems.
+            await asyncio.to_thread(_refills_swept)
+        except Exception as error:
+            log.error("refills were not swept: %s at %s", type(error).__name__, trace_of(error))
+
+
+def _refills_swept() -> None:
+    try:
+        refills_sweep()
+    finally:
+        connections.close_all()
 
 
 _processes: WeakKeyDictionary[asyncio.AbstractEventLoop, Process] = WeakKeyDictionary()

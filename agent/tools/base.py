@@ -41,12 +41,12 @@ Text = Annotated[
 ]
 
 
-def _whole(value: object) -> object:
+def whole(value: object) -> object:
     """Return 2.0 as the integer 2: JSON has one kind of number, and JSON Schema agrees."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-Whole = Annotated[int, Field(ge=SMALLEST, le=LARGEST), BeforeValidator(_whole)]
+Whole = Annotated[int, Field(ge=SMALLEST, le=LARGEST), BeforeValidator(whole)]
 MedicationRef = Whole | Text
 """2, "2" and "med-2" are the same medication, in every tool."""
 

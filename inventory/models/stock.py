@@ -62,6 +62,8 @@ class StockMove(models.Model):
         IMPORT = "import", _("import")
         DEMO = "demo", _("demo data")
         CORRECTION = "correction", _("correction")
+        RESERVED = "reserved", _("reserved for a refill")
+        RELEASED = "released", _("no longer reserved")
 
     store = models.ForeignKey(
         "stores.Store", on_delete=models.PROTECT, related_name="stock_moves", verbose_name=_("store")

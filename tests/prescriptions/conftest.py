@@ -1,8 +1,9 @@
 """The cast: David and Rachel, three medications, and how prescriptions are put on file."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import date, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,7 +11,12 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from inventory.models import Medication
-from prescriptions.models import Challenge, Notification, Patient, Prescription
+from prescriptions.audit import Access
+from prescriptions.connectors.registry import connectors
+from prescriptions.connectors.simulated import _Simulated
+from prescriptions.models import Challenge, Notification, Patient, Prescription, RefillRequest
+from prescriptions.refill.services import refill_submit
+from stores.models import Store
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +107,50 @@ def code_of() -> Callable[[UUID], str]:
         return code
 
     return read
+
+
+CLINICIAN = Access(who="key:1", where="tests")
+
+
+@pytest.fixture(autouse=True)
+def _fresh_connectors() -> Iterator[None]:
+    """Each test has closed circuit breakers, and a simulator whose time-outs take no time."""
+    connectors.cache_clear()
+    yield
+    connectors.cache_clear()
+
+
+@pytest.fixture
+def fast(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Note how long the simulator would have waited, instead of waiting."""
+    waited: list[float] = []
+    original = _Simulated.__init__
+
+    def quick(self: Any, *, timeout: float, sleep: Any = None) -> None:
+        original(self, timeout=timeout, sleep=waited.append)
+
+    monkeypatch.setattr(_Simulated, "__init__", quick)
+    return waited
+
+
+@pytest.fixture
+def submit() -> Callable[..., RefillRequest]:
+    """Request a refill of one of the demo's prescriptions, as a clinician's system does."""
+
+    def put(prescription_id: int, store: int | None = 1, **more: Any) -> RefillRequest:
+        prescription = Prescription.objects.select_related("patient").get(pk=prescription_id)
+        options = {"access": CLINICIAN, "language": prescription.patient.language, **more}
+        return refill_submit(
+            patient=prescription.patient,
+            prescription_id=prescription_id,
+            store=None if store is None else Store.objects.get(pk=store),
+            **options,
+        )
+
+    return put
+
+
+@pytest.fixture
+def refill(demo: None, submit: Callable[..., RefillRequest]) -> RefillRequest:
+    """David's request of metformin, which was dispensed."""
+    return submit(2)

@@ -261,6 +261,10 @@ class Handoff(models.Model):
     created_at = models.DateTimeField(_("opened"), auto_now_add=True)
     closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
     closed_by = models.CharField(_("closed by"), max_length=100, blank=True)
+    # Of a refill: the role that decides, why that role (a code), and all that it needs to know.
+    contact = models.CharField(max_length=30, blank=True)
+    contact_why = models.CharField(max_length=40, blank=True)
+    package = models.JSONField(default=dict, blank=True)
 
     class Meta:
         verbose_name = _("hand-off")
@@ -284,6 +288,10 @@ class Notification(models.Model):
     class Kind(models.TextChoices):
         IDENTITY_CODE = "identity_code", _("Identification code")
         IDENTITY_WARNING = "identity_warning", _("Failed identification")
+        REFILL_DISPENSED = "refill_dispensed", _("Refill approved")
+        REFILL_DENIED = "refill_denied", _("Refill not approved")
+        REFILL_QUESTION = "refill_question", _("Question about a refill")
+        REFILL_READY = "refill_ready", _("Refill ready")
 
     key = models.CharField(_("key"), max_length=150, unique=True)
     channel = models.CharField(_("channel"), max_length=10, default="email")

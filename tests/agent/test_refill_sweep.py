@@ -1,0 +1,43 @@
+"""The web process sweeps refills when there is no broker."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agent.chat import process as chat_process
+
+
+class Closed:
+    def close_all(self) -> None:
+        """The thread has used no connection here."""
+
+
+@pytest.mark.parametrize(("broker", "expected"), [("", True), ("redis://127.0.0.1:1/0", False)])
+async def test_refills_are_swept_in_the_process_only_without_a_broker(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, broker: str, expected: bool
+) -> None:
+    swept = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    calls = 0
+
+    def sweep() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            raise RuntimeError  # the next round comes all the same
+        loop.call_soon_threadsafe(swept.set)
+
+    settings.CELERY_BROKER_URL = broker
+    monkeypatch.setattr(chat_process, "REFILLS_SECONDS", 0.01)
+    monkeypatch.setattr(chat_process, "refills_sweep", sweep)
+    monkeypatch.setattr(chat_process, "connections", Closed())
+    sweeping = asyncio.create_task(chat_process.sweep_refills())
+    try:
+        if expected:
+            await asyncio.wait_for(swept.wait(), 10)
+        else:
+            await asyncio.sleep(0.1)
+            assert calls == 0
+    finally:
+        sweeping.cancel()

@@ -1,0 +1,203 @@
+"""Random events on refill requests (B6, small): no illegal state, nothing lost or doubled, and the record replays."""
+
+import contextlib
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from inventory.models import StockLevel
+from prescriptions.audit import Access
+from prescriptions.connectors.registry import connectors
+from prescriptions.connectors.simulated import FAULTS, fault_set
+from prescriptions.errors import RefillAlreadyOpen, RefillChangedMeanwhile, RefillRefused
+from prescriptions.models import (
+    Handoff,
+    Prescription,
+    RefillRequest,
+    RefillTransition,
+    SimulatedOrder,
+    StockReservation,
+)
+from prescriptions.refill import services
+from prescriptions.refill.selectors import replayed, status_said
+from prescriptions.refill.states import END_STATES, NEW_WALK, TABLE, State
+from prescriptions.refill.sweep import refills_sweep
+from stores.models import Store
+
+pytestmark = pytest.mark.django_db
+
+CLINICIAN = Access(who="key:1", where="tests")
+STAFF = Access(who="user:8", where="admin")
+# Metformin that goes through, ibuprofen beside warfarin, codeine, prior authorisation, oxycodone.
+PRESCRIPTIONS = (2, 8, 17, 13, 14, 15)
+REFUSALS = (RefillRefused, RefillChangedMeanwhile, RefillAlreadyOpen)
+ARROWS = {(str(a), str(b)) for a, events in TABLE.items() for b in events.values()} | {
+    (str(NEW_WALK[0]), str(NEW_WALK[2]))
+}
+
+
+class Refills(RuleBasedStateMachine):
+    """Customers, staff, two unreliable systems, and time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rolled_back = transaction.atomic()
+        self.rolled_back.__enter__()
+        connectors.cache_clear()
+        Prescription.objects.filter(pk__in=PRESCRIPTIONS).update(refills_left=2)
+        self.ended: dict[int, str] = {}
+        self.packs = self.all_packs()
+
+    def teardown(self) -> None:
+        transaction.set_rollback(True)
+        self.rolled_back.__exit__(None, None, None)
+
+    def all_packs(self) -> int:
+        return sum(StockLevel.objects.values_list("quantity", flat=True))
+
+    def request(self, number: int) -> RefillRequest | None:
+        rows = list(RefillRequest.objects.select_related("patient", "handoff", "prescription__medication"))
+        return rows[number % len(rows)] if rows else None
+
+    def act(self, work: Any, number: int, *args: Any, **more: Any) -> None:
+        row = self.request(number)
+        if row is None:
+            return
+        with contextlib.suppress(REFUSALS):
+            work(row, *args, access=STAFF, **more)
+
+    @rule(prescription=st.sampled_from(PRESCRIPTIONS), store=st.sampled_from([1, 101, None]))
+    def submit(self, prescription: int, store: int | None) -> None:
+        row = Prescription.objects.select_related("patient").get(pk=prescription)
+        try:
+            services.refill_submit(
+                patient=row.patient,
+                prescription_id=prescription,
+                store=Store.objects.get(pk=store) if store else None,
+                access=CLINICIAN,
+                language="he",
+            )
+        except RefillAlreadyOpen:
+            assert RefillRequest.objects.filter(prescription=row, outcome__isnull=True).count() == 1
+
+    @rule(number=st.integers(0, 9))
+    def walk(self, number: int) -> None:
+        row = self.request(number)
+        if row:
+            services.refill_walk(row)
+
+    @rule(
+        number=st.integers(0, 9),
+        decision=st.sampled_from(["approve", "deny", "ask", "change_quantity", "close"]),
+        role=st.sampled_from(["physician", "pharmacist", "technician"]),
+        fresh=st.booleans(),
+    )
+    def decide(self, number: int, decision: str, role: str, fresh: bool) -> None:
+        more = {"role": role, "is_fresh": fresh, "quantity": 1, "reference": "PA-1"}
+        self.act(services.refill_decide, number, decision, **more)
+
+    @rule(
+        number=st.integers(0, 9),
+        work=st.sampled_from(
+            [
+                services.refill_cancel,
+                services.refill_ready,
+                services.refill_collected,
+                services.refill_returned,
+            ]
+        ),
+    )
+    def fulfil(self, number: int, work: Any) -> None:
+        self.act(work, number)
+
+    @rule(system=st.sampled_from(["ehr", "dispenser"]), mode=st.sampled_from([*FAULTS, "none"]))
+    def break_down(self, system: str, mode: str) -> None:
+        fault_set(system, mode, 2)
+
+    @rule()
+    def late_answer(self) -> None:
+        """The dispenser carries out what it got late."""
+        for row in RefillRequest.objects.filter(order_state="unknown"):
+            SimulatedOrder.objects.get_or_create(
+                key=row.order_key, defaults={"medication_id": 4, "units": row.quantity}
+            )
+
+    @precondition(lambda self: RefillRequest.objects.exists())
+    @rule(minutes=st.sampled_from([1, 11, 16]))
+    def time_passes(self, minutes: int) -> None:
+        then = timezone.now() - timedelta(minutes=minutes)
+        RefillRequest.objects.update(updated_at=then)
+        RefillRequest.objects.filter(order_at__isnull=False).update(order_at=then)
+        StockReservation.objects.update(expires_at=then + timedelta(minutes=15))
+        connectors.cache_clear()
+        refills_sweep()
+
+    @invariant()
+    def every_state_is_legal_and_replays(self) -> None:
+        for row in RefillTransition.objects.all():
+            assert row.from_state in {"", row.to_state} or (row.from_state, row.to_state) in ARROWS
+        for row in RefillRequest.objects.all():
+            assert replayed(row) == row.state
+            assert status_said(row, "en") and status_said(row, "he")
+
+    @invariant()
+    def what_has_ended_stays_so(self) -> None:
+        for row in RefillRequest.objects.exclude(outcome=None):
+            before = self.ended.get(row.pk)
+            assert before in {None, row.outcome} or (before, row.outcome) == ("dispensed", "cancelled")
+            self.ended[row.pk] = str(row.outcome)
+        assert not RefillRequest.objects.filter(pk__in=self.ended, outcome=None).exists()
+
+    @invariant()
+    def nothing_is_lost_or_doubled(self) -> None:
+        live = StockReservation.objects.exclude(state="released")
+        assert self.all_packs() + sum(live.values_list("packs", flat=True)) == self.packs
+        for pk in PRESCRIPTIONS:
+            taken = RefillRequest.objects.filter(prescription=pk, refill_taken=True).count()
+            assert Prescription.objects.get(pk=pk).refills_left + taken == 2
+        keys = set(RefillRequest.objects.values_list("order_key", flat=True))
+        assert set(SimulatedOrder.objects.values_list("key", flat=True)) <= keys
+
+    @invariant()
+    def the_two_records_agree(self) -> None:
+        for row in RefillRequest.objects.filter(outcome="dispensed").exclude(fulfilment="returned"):
+            assert SimulatedOrder.objects.get(key=row.order_key).state == "accepted"
+        over = RefillRequest.objects.filter(outcome__in=["denied", "closed", "cancelled"])
+        assert not SimulatedOrder.objects.filter(key__in=over.values("order_key"), state="accepted").exists()
+
+    @invariant()
+    def what_needs_a_person_has_one_and_nothing_controlled_passes_alone(self) -> None:
+        waiting = RefillRequest.objects.filter(outcome=None, state=str(State.COMPLETE))
+        assert all(row.handoff and row.handoff.state == "open" for row in waiting.select_related("handoff"))
+        open_rows = Handoff.objects.filter(state="open", run_key__startswith="refill:").count()
+        assert open_rows == waiting.count()
+        done = RefillRequest.objects.filter(outcome="dispensed")
+        assert not done.filter(prescription__in=[15]).exists()
+        for row in done.filter(prescription__in=[13, 14, 17]):
+            assert row.transitions.filter(event="approved").exists()
+        assert all(State(row.state) in END_STATES for row in done)
+
+
+def test_random_events(demo: None, fast: list[float]) -> None:
+    run_state_machine_as_test(
+        Refills,
+        settings=settings(
+            max_examples=25,
+            stateful_step_count=20,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
