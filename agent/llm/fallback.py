@@ -157,6 +157,7 @@ class FallbackSession(Session):
                 fresh = []
         self.usage.model = self._first.name
         if asked is None:
+            answer.add(obligations.companions_further(answer.used))
             return obligations.completed(self._understood, self._turn_with_notes(), self._results, answer)
         speech.restart()
         if not isinstance(asked, Procedure):
