@@ -77,8 +77,8 @@ def _clash_part(
     part = pairs_part(renderer, known, replace(result, evidence=cast(Evidence, evidence)))
     if result.ok and not pairs:
         part.pieces = [partly_fact(renderer, [name_of(renderer, gap) for gap in gaps])]
-    new = [*map(pair_key, pairs), *map(gap_key, gaps)]
-    part.state = {"warned": [*warned, *new]} if new else {}
+    said_now = [*map(pair_key, pairs), *map(gap_key, gaps)]
+    part.state = {"warned": [*warned, *said_now]} if said_now else {}
     return part
 
 
