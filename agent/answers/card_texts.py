@@ -20,10 +20,12 @@ _BLOCKS: Final[Mapping[str, Sequence[str]]] = {
 _NUMBERED: Final = ("stores", "products")
 """Blocks that are numbered if there are several, so that a customer can point at one."""
 _LANGUAGES: Final[tuple[Language, ...]] = ("en", "he")
-_SAID_IN_TEXT: Final = frozenset(
-    label("column", key, language) for key in ("ingredient", "price") for language in _LANGUAGES
-)
-"""Labels of rows whose value is a sentence's whole content; "200 mg" may stand in a text for another reason."""
+_SENTENCES: Final[Mapping[str, Mapping[str, str]]] = {
+    "ingredient": {"contains_one": "ingredients", "contains_many": "ingredients"},
+    "strength": {"strength_of": "strength"},
+    "price": {"price": "price"},
+}
+"""Which sentences say a row of a product's card, and as what; the same value may stand in a text for another reason."""
 
 
 def bare(text: str) -> str:
@@ -98,13 +100,14 @@ def _shortened(data: Mapping[str, Any], said: str) -> dict[str, Any]:
 
 
 def _is_said(title: str, name: str, value: str, said: str) -> bool:
-    """Return whether a text says the value of a product's row."""
-    if name in _SAID_IN_TEXT:
-        return bare(value) in said
+    """Return whether a text has this product's own sentence with the value of its row."""
+    plain = bare(value).removeprefix("₪")
     return any(
-        name == label("column", "strength", language)
-        and bare(say("strength_of", language, name=title, strength=value)) in said
+        name == label("column", column, language)
+        and bare(say(sentence, language, **{"name": title, key: plain})) in said
         for language in _LANGUAGES
+        for column, sentences in _SENTENCES.items()
+        for sentence, key in sentences.items()
     )
 
 

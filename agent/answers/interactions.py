@@ -40,20 +40,26 @@ def clash_part(
     taken: Collection[int],
     warned: Collection[str],
     *,
+    new: Collection[int] = (),
     is_whole: bool = True,
 ) -> Answer:
     """Return warnings that nobody asked for: between medicines that are taken and others, each pair once (`warned`).
 
+    Those of the taken ones that are `new` are warned of beside the other taken ones, too.
     What could not be assessed is said, and that the check was not of all medicines; that nothing is listed is not.
     """
-    part = _clash_part(renderer, result, taken, warned)
+    part = _clash_part(renderer, result, taken, warned, new)
     if not is_whole:
         part.pieces = [*part.pieces, too_many_fact(renderer)]
     return part
 
 
 def _clash_part(
-    renderer: Renderer, result: StepResult, taken: Collection[int], warned: Collection[str]
+    renderer: Renderer,
+    result: StepResult,
+    taken: Collection[int],
+    warned: Collection[str],
+    new: Collection[int],
 ) -> Answer:
     known = checked_medicines(result)
     unassessed = result.evidence.get("unassessed", ())
@@ -61,7 +67,7 @@ def _clash_part(
     pairs = [
         pair
         for pair in result.evidence.get("pairs", ())
-        if (pair["a"] in taken) != (pair["b"] in taken) and pair_key(pair) not in warned
+        if _concerns({pair["a"], pair["b"]}, {*taken}, {*new}) and pair_key(pair) not in warned
     ]
     # A check that failed has not passed, unless all that it could not assess was said.
     is_said = result.ok or bool(unassessed)
@@ -71,9 +77,14 @@ def _clash_part(
     part = pairs_part(renderer, known, replace(result, evidence=cast(Evidence, evidence)))
     if result.ok and not pairs:
         part.pieces = [partly_fact(renderer, [name_of(renderer, gap) for gap in gaps])]
-    new = [*map(pair_key, pairs), *map(gap_key, gaps)]
-    part.state = {"warned": [*warned, *new]} if new else {}
+    said_now = [*map(pair_key, pairs), *map(gap_key, gaps)]
+    part.state = {"warned": [*warned, *said_now]} if said_now else {}
     return part
+
+
+def _concerns(pair: set[int], taken: set[int], new: set[int]) -> bool:
+    """Return whether one of a pair is taken and the other came up, or is taken too and one of them is new."""
+    return len(pair & taken) == 1 or (pair <= taken and bool(pair & new))
 
 
 def gap_key(gap: UnassessedFacts) -> str:

@@ -157,6 +157,7 @@ class FallbackSession(Session):
                 fresh = []
         self.usage.model = self._first.name
         if asked is None:
+            answer.add(obligations.companions_further(answer.used))
             return obligations.completed(self._understood, self._turn_with_notes(), self._results, answer)
         speech.restart()
         if not isinstance(asked, Procedure):
@@ -175,16 +176,21 @@ class FallbackSession(Session):
         """Return the check of medicines that came up against those that the customer takes, unless it was made."""
         taken = self._taken()
         asked = obligations.came_up(self._understood, self._results)
-        if self._noted or medicines_taken(self._understood.message):  # what was talked about comes up again
+        new = self._newly_taken()
+        if new:  # what was talked about comes up again
             asked += products_in(self.turn.state)
         if self.turn.refused:  # nothing is looked up; the advice was asked about these
             asked += [pk for answer in self._understood.answers for pk in products_in(answer.state)]
-        step = clash_step(asked, taken, self.language)
+        step = clash_step(asked, taken, self.language, new)
         if step is None or set(step.arguments["med_ids"]) <= self._checked:
             return None
         self._checked |= set(step.arguments["med_ids"])
         self._checks_clash, self._checks_all = True, is_whole(step, asked, taken)
         return step
+
+    def _newly_taken(self) -> set[int]:
+        """Return the medicines of which this message says that they are taken."""
+        return {one["id"] for one in (*self._noted, *medicines_taken(self._understood.message))}
 
     def _taken(self) -> set[int]:
         """Return the medicines that others are checked against: of a refill, all others that are on the patient's list."""
@@ -234,7 +240,8 @@ class FallbackSession(Session):
     def _clash_facts(self, renderer: Renderer, result: StepResult) -> list[Fact]:
         turn = self._turn_with_notes()
         warned = turn.state.get("warned", ())
-        part = clash_part(renderer, result, self._taken(), warned, is_whole=self._checks_all)
+        new, taken = self._newly_taken(), self._taken()
+        part = clash_part(renderer, result, taken, warned, new=new, is_whole=self._checks_all)
         self._warned = part.state.get("warned", self._warned)
         return part.facts
 

@@ -76,6 +76,13 @@ def asked_together(understood: Understood) -> list[int]:
     return list(dict.fromkeys(int(one["id"]) for one in named if "id" in one))
 
 
+def companions_further(used: Sequence[Fact]) -> list[Fact]:
+    """Return the companions of the companions of these facts: beside the stock of a prescription medicine its time."""
+    return [
+        fact.companion.companion for fact in used if fact.companion is not None and fact.companion.companion
+    ]
+
+
 def completed(
     understood: Understood, turn: Turn, results: Sequence[StepResult], composed: Composition
 ) -> Reply:

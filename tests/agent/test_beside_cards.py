@@ -108,6 +108,22 @@ def test_a_strength_in_a_dosage_is_not_the_strength() -> None:
     assert left["data"]["rows"] == rows[1:]
 
 
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("The price on file for Nurofen is ₪24.90.", ["Active ingredient", "Price on file"]),
+        ("The price on file for Advil is ₪24.90.", ["Active ingredient"]),
+        ("Nurofen contains the active ingredient Ibuprofen.", ["Active ingredient", "Price on file"]),
+        ("Advil contains the active ingredient Ibuprofen.", ["Price on file"]),
+    ],
+)
+def test_another_products_sentence_takes_no_row_from_a_card(text: str, labels: list[str]) -> None:
+    rows = [["Active ingredient", "Ibuprofen"], ["Price on file", "₪24.90"]]
+    card: Card = {"kind": "medication", "data": {"title": "Advil", "rows": rows}}
+    [left] = without_repeats([card], text)
+    assert [row[0] for row in left["data"]["rows"]] == labels
+
+
 def test_the_lines_of_several_stores_are_numbered() -> None:
     assert card_lines(STOCK) == ["Stock: Advil", "1. Jaffa – 3 units", "2. Haifa – 5 units", "As of 9:00."]
 

@@ -107,6 +107,13 @@ def test_what_is_too_much_for_one_check_is_said(monkeypatch: pytest.MonkeyPatch)
     assert TOO_MANY in Talk().say("I'm on warfarin. What painkillers do you sell?")
 
 
+def test_a_second_medicine_that_is_taken_is_checked_against_the_first() -> None:
+    talk = Talk()
+    talk.say("I'm on warfarin")
+    assert AVOID in talk.say("I take Nurofen")
+    assert AVOID not in talk.say("I take Nurofen")
+
+
 @pytest.mark.usefixtures("tireless")
 class TestLanguageModel:
     """The warning is there whatever the model does."""
@@ -162,3 +169,13 @@ class TestLanguageModel:
         monkeypatch.setattr(interaction_check, "_medications", broken)
         tireless.script(says("[thank_you]"))
         assert "can't read our data" in Talk().say("Nurofen and warfarin, are they fine together?")
+
+    def test_a_second_medicine_that_is_noted_is_checked_against_the_first(
+        self, tireless: ScriptedModel
+    ) -> None:
+        talk = Talk()
+        tireless.script(says("[thank_you]"))
+        talk.say("I'm on warfarin")
+        noted = calls(("note_medicine", {"name": "Nurofen", "is_allergy": False}))
+        tireless.script(noted, says("[thank_you]"))
+        assert AVOID in talk.say("the red box is my daily company")

@@ -1,5 +1,7 @@
 """A language model drives the conversation: the real SDK against a server that says what the test scripts."""
 
+import re
+
 from scripted_model import ScriptedModel, by, calls, chooses, forever, says
 from scripted_replies import facts_offered
 from talking import Talk, once, sent_to
@@ -10,7 +12,12 @@ FLORENTIN = (
     {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None},
 )
 IN_FLORENTIN = "Ibuprofen is in stock at Florentin, Tel Aviv but limited quantity available (3 units)."
+NOT_RESERVED = "\n\nStock as of 00:00; it is not reserved."
 NO_PRESCRIPTION = "Ibuprofen does not require a prescription (over the counter, OTC)."
+
+
+def _at_midnight(text: str) -> str:
+    return re.sub(r"as of \d\d:\d\d", "as of 00:00", text)
 
 
 def test_tools_run_and_the_answer_is_shown_piece_by_piece(model: ScriptedModel) -> None:
@@ -20,7 +27,7 @@ def test_tools_run_and_the_answer_is_shown_piece_by_piece(model: ScriptedModel) 
         chooses("Happy to check! {stock|Florentin, Tel Aviv} {prescription|Ibuprofen}", chunks=20),
     )
     text = talk.say("do you have Advil in Florentin?")
-    assert text == f"Happy to check! {IN_FLORENTIN} {NO_PRESCRIPTION}"
+    assert _at_midnight(text) == f"Happy to check! {IN_FLORENTIN} {NO_PRESCRIPTION}{NOT_RESERVED}"
     assert talk.tools == ["get_medication_by_name", "check_stock"]
     assert talk.shown[:2] == ["Happy to check!", f"Happy to check! {IN_FLORENTIN}"]
     assert talk.shown[-1] == text
@@ -50,7 +57,7 @@ def test_a_statement_of_the_models_own_is_dropped_and_the_rest_stays(model: Scri
         chooses("Happy to check! {stock|Florentin, Tel Aviv} Warfarin needs no prescription. Anything else?"),
     )
     text = talk.say("do you have Advil in Florentin?")
-    assert text == f"Happy to check! {IN_FLORENTIN} Anything else?"
+    assert _at_midnight(text) == f"Happy to check! {IN_FLORENTIN}{NOT_RESERVED} Anything else?"
     assert not any("Warfarin" in shown for shown in talk.shown) and len(model.requests) == 2
 
 
@@ -73,7 +80,7 @@ def test_an_answer_of_which_nothing_is_left_is_corrected_once(model: ScriptedMod
         says("There are plenty of packs."),
         chooses("{stock|Florentin, Tel Aviv}"),
     )
-    assert talk.payload["text"] == IN_FLORENTIN and not talk.run.fallback
+    assert _at_midnight(talk.payload["text"]) == IN_FLORENTIN + NOT_RESERVED and not talk.run.fallback
     written, correction = model.last.messages[-2:]
     assert written == {"role": "assistant", "content": "There are plenty of packs."}
     assert correction["role"] == "system" and "There are plenty of packs." in correction["content"]
@@ -103,7 +110,7 @@ def test_stock_is_not_remembered_for_later_turns(model: ScriptedModel) -> None:
 def test_unknown_ids_are_left_out(model: ScriptedModel) -> None:
     named = by(lambda request: says(f"[f999] [{[*facts_offered(request)][1]['id']}, f998]"))
     talk = once(model, "do you have Advil in Florentin?", calls(FLORENTIN), named)
-    assert talk.payload["text"] == IN_FLORENTIN
+    assert _at_midnight(talk.payload["text"]) == IN_FLORENTIN + NOT_RESERVED
 
 
 def test_a_hebrew_message_is_answered_in_hebrew(model: ScriptedModel) -> None:
@@ -197,7 +204,7 @@ def test_at_the_limit_of_calls_the_model_answers_with_what_it_has(model: Scripte
         calls(*[FLORENTIN] * 5, *[("store_info", {"query": None})] * 4),
         chooses("{stock|Florentin, Tel Aviv}"),
     )
-    assert talk.payload["text"] == IN_FLORENTIN and not talk.run.fallback
+    assert _at_midnight(talk.payload["text"]) == IN_FLORENTIN + NOT_RESERVED and not talk.run.fallback
     refused = [m for m in model.last.messages if m["role"] == "tool" and "limit_reached" in m["content"]]
     assert len(refused) == 3 and model.last.body["tool_choice"] == "none"
 

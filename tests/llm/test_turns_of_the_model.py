@@ -201,6 +201,19 @@ def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None
 
 
 @pytest.mark.parametrize(
+    ("medicine", "store", "also"),
+    [("Advil", "Florentin", "not reserved"), ("Warfarin", "Ramat Aviv", "requires a prescription")],
+)
+def test_that_nothing_is_reserved_is_said_beside_stock(
+    tireless: ScriptedModel, medicine: str, store: str, also: str
+) -> None:
+    where = {"medication_query": medicine, "store_query": store, "show_all_stores": None}
+    tireless.script(calls(("check_stock", where)), chooses(f"{{stock|{store}, Tel Aviv}}"))
+    text = Talk().say(f"is {medicine} in stock in {store}?")
+    assert text.count("not reserved") == 1 and also in text
+
+
+@pytest.mark.parametrize(
     ("language", "text", "name", "expected"),
     [
         ("en", "zorbaflexin is my daily company", "zorbaflexin", "can't assess interactions for zorbaflexin"),

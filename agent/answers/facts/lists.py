@@ -134,7 +134,12 @@ def equivalent_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     name, products = renderer.of(facts), equivalents_listed(result)
     texts, brief = [], None
     if products:
-        lines = [_line(renderer, row, result.evidence) for row in products]
+        lines = [
+            _line(renderer, row, result.evidence)
+            if row["rx"]
+            else f"{product_line(renderer, row)} – {stock_words(renderer, row, result.evidence)}"
+            for row in products
+        ]
         head = renderer.say("equivalents_head", name=name)
         texts = [f"{head}\n{numbered(lines)}", renderer.say("disclosure")]
         brief = _equivalents_in_short(renderer, name, products, result.evidence, lines[0])

@@ -60,6 +60,9 @@ def stock_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
 
 def _stock(renderer: Renderer, facts: ProductFacts, subject: str, text: str, quantity: int) -> Fact:
     note = rx_companion(renderer, facts)
+    if quantity:  # what is there may be gone when the customer comes
+        read = as_of_fact(renderer)
+        note = replace(note, companion=read) if note else read
     return Fact("stock", subject, text, polarity=quantity > 0, is_lasting=False, companion=note)
 
 

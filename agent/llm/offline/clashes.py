@@ -17,15 +17,17 @@ def taken_ids(understood: Understood, turn: Turn) -> set[int]:
     return taken
 
 
-def clash_step(asked: Iterable[int], taken: Collection[int], language: Language) -> Step | None:
+def clash_step(
+    asked: Iterable[int], taken: Collection[int], language: Language, new: Collection[int] = ()
+) -> Step | None:
     """Return the check of these medicines against those taken, the first of them if there are too many for one check.
 
-    None when there is nothing to check.
+    Those of the taken ones that are `new` are checked against the others. None when there is nothing to check.
     """
     others = [pk for pk in dict.fromkeys(asked) if pk not in taken]
-    if not others or not taken:
+    if not taken or not (others or (new and len(taken) > 1)):
         return None
-    known = sorted(taken)[: MOST_IDS - 1]
+    known = sorted(taken, key=lambda pk: (pk not in new, pk))[: MOST_IDS - 1]
     ids = [str(pk) for pk in (*others[: MOST_IDS - len(known)], *known)]
     return Step("interaction_check", {"med_ids": ids, "language": language})
 

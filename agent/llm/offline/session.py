@@ -148,7 +148,8 @@ class OfflineSession(Session):
             # What is refilled is checked against the rest of the customer's list.
             listed = [row["med_id"] for each in answers for row in each.state.get("prescriptions", ())]
             taken = {*taken, *listed} - set(asked)
-        if medicines_taken(self._understood.message):  # what was talked about comes up again
+        new = {one["id"] for one in medicines_taken(self._understood.message)}
+        if new:  # what was talked about comes up again
             asked += products_in(state)
         named = {
             one.get("id")
@@ -157,13 +158,13 @@ class OfflineSession(Session):
             for one in medicine.candidates
         }
         asked.sort(key=lambda pk: pk not in named)  # if there are too many to check, these are checked
-        step = clash_step(asked, taken, renderer.language)
+        step = clash_step(asked, taken, renderer.language, new)
         if step is None:
             return None
         self._own_checks += 1
         [result] = yield [step]
-        whole = is_whole(step, asked, taken)
-        part = clash_part(renderer, result, taken, state.get("warned", ()), is_whole=whole)
+        warned, whole = state.get("warned", ()), is_whole(step, asked, taken)
+        part = clash_part(renderer, result, taken, warned, new=new, is_whole=whole)
         return part if part.pieces else None
 
     def _allergies(
