@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from inventory.models import Ingredient, Medication
+from pharmacy_site.lib.fields import CleanLine
 from prescriptions.models.records import LANGUAGES, Handoff, Patient, Prescription
 from stores.models import Store
 
@@ -180,7 +181,7 @@ class LabRule(models.Model):
     """A laboratory value without which an ingredient is not refilled automatically."""
 
     ingredient = models.ForeignKey(Ingredient, models.CASCADE, related_name="+")
-    code = models.CharField(max_length=30)
+    code = CleanLine(max_length=30)
     at_least = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
     at_most = models.DecimalField(max_digits=9, decimal_places=2, null=True, blank=True)
     not_older_than_days = models.PositiveIntegerField()
@@ -208,7 +209,7 @@ class ScheduleRule(models.Model):
 
     schedule = models.CharField(max_length=3, unique=True, choices=Medication.Schedule.choices)
     is_refillable = models.BooleanField(default=False)
-    decided_by = models.CharField(max_length=30, blank=True)
+    decided_by = CleanLine(max_length=30, blank=True)
     most_days_since_issue = models.PositiveIntegerField(null=True, blank=True)
 
     def __str__(self) -> str:

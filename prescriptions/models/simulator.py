@@ -2,12 +2,14 @@
 
 from django.db import models
 
+from pharmacy_site.lib.fields import CleanLine
+
 
 class SimulatedLab(models.Model):
     """The newest value of one laboratory test in the simulated health record."""
 
-    mrn = models.CharField(max_length=8)
-    code = models.CharField(max_length=30)
+    mrn = CleanLine(max_length=8)
+    code = CleanLine(max_length=30)
     value = models.DecimalField(max_digits=9, decimal_places=2)
     taken_on = models.DateField()
 
@@ -21,9 +23,9 @@ class SimulatedLab(models.Model):
 class SimulatedAllergy(models.Model):
     """An allergy that only the simulated health record knows: a class, or an ingredient by its key."""
 
-    mrn = models.CharField(max_length=8)
-    drug_class = models.CharField(max_length=60, blank=True)
-    ingredient_key = models.CharField(max_length=120, blank=True)
+    mrn = CleanLine(max_length=8)
+    drug_class = CleanLine(max_length=60, blank=True)
+    ingredient_key = CleanLine(max_length=120, blank=True)
 
     def __str__(self) -> str:
         return self.drug_class or self.ingredient_key

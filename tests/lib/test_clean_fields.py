@@ -58,8 +58,12 @@ OUTSIDE = {
     "Challenge",
     "Handoff",
     "Notification",
+    "RefillRequest",
+    "RefillTransition",
     "SearchTerm",
     "SearchWord",
+    "SimulatedFault",
+    "SimulatedOrder",
     "WordDeletion",
 }
 
