@@ -221,7 +221,7 @@ def _faults_of_statement(sentence: str, bare: str, around: Surroundings) -> list
 
 
 def _is_courtesy(sentence: str) -> bool:
-    """Return whether a sentence is a courtesy, or says what cannot be done here, in each of its clauses."""
+    """Return whether a sentence is a greeting, thanks, an apology, sympathy or a wish, in each of its clauses."""
     clauses = [clause for clause in _clauses_of(sentence) if len(words(clause)) >= _SHORT_CLAUSE]
     is_name_alone = not words(sentence)  # of "Of course, David.", judged without its beginning
     return is_name_alone or (
