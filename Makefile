@@ -8,7 +8,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 LOCK := uv pip compile --quiet --no-config --universal --python-version 3.11 --generate-hashes --custom-compile-command "make lock"
 
-.PHONY: run test lint bench bench-data format lock messages clean
+.PHONY: run test test-faults lint bench bench-data format lock sbom messages clean
 
 .venv/run: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
@@ -24,8 +24,16 @@ run: .venv/run
 	@exec $(BIN)/python manage.py start --port $(PORT)
 
 # Two workers a core: many tests wait for a browser, another process or a clock. Redis has databases for so many.
+# The tests of a file stay together, so that the site which they share starts once; tests/conftest.py orders the files.
 test: .venv/test
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(min(os.cpu_count() * 2, 8))') --dist worksteal
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(min(os.cpu_count() * 2, 8))') --dist loadfile --no-loadscope-reorder
+
+# The long versions of the tests that kill processes, lose answers, play random events and guess at identities: about 25
+# minutes on 2 idle cores.
+# All of it needs PostgreSQL (DATABASE_URL), Redis and RabbitMQ; what needs several processes is skipped on SQLite.
+test-faults: .venv/test
+	CI=1 FAULTS_EXAMPLES=300 $(BIN)/python -m pytest tests/prescriptions/test_refill_*.py tests/services/test_refill_*.py \
+		tests/services/test_handoff_*.py tests/agent/test_guessing.py
 
 lint: .venv/test
 	$(BIN)/ruff format --check .
@@ -51,6 +59,13 @@ bench-data: .venv/test
 lock: .venv/test
 	$(BIN)/$(LOCK) requirements.txt --output-file requirements.lock
 	$(BIN)/$(LOCK) tests/requirements.txt --constraint requirements.lock --output-file tests/requirements.lock
+
+# What the site is made of, for scanners: from the lock file alone, which does not say who needs whom (it would warn of that).
+# Like all in var, it is for its owner only.
+sbom: .venv/test
+	umask 077; mkdir -p var; PYTHONWARNINGS=ignore $(BIN)/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible \
+		--of JSON --output-file var/sbom.cdx.json
+	@echo var/sbom.cdx.json
 
 # Needs GNU gettext (Debian: apt-get install gettext; macOS: brew install gettext); nothing else here does.
 messages: .venv/run

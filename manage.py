@@ -5,10 +5,20 @@ import gc
 import os
 import sys
 
+from pharmacy_site.lib.private_files import new_files_private
+
+PUBLIC = frozenset(
+    {"collectstatic", "compilemessages", "makemessages", "makemigrations", "train_understanding"}
+    | {"write_contracts", "write_refill_diagram"}
+)
+"""Commands that write files of the program, which others may read."""
+
 
 def main() -> None:
     """Run the command that the arguments name."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
+    if not PUBLIC.intersection(sys.argv[1:2]):
+        new_files_private()
     # Nothing that is loaded here becomes garbage; looking for it takes a third of a command's start.
     gc.disable()
     import django

@@ -10,7 +10,9 @@ class AgentConfig(AppConfig):
 
     def ready(self) -> None:
         from agent import checks  # noqa: F401  (registering is its import's effect)
-        from agent.chat.handoff_news import on_handoff_closed
-        from prescriptions.signals import handoff_closed
+        from agent.chat.handoff_news import on_handoff_changed
+        from agent.chat.refill_news import on_refill_changed
+        from prescriptions.signals import handoff_changed, refill_changed
 
-        handoff_closed.connect(on_handoff_closed, dispatch_uid="agent.handoffs")
+        handoff_changed.connect(on_handoff_changed, dispatch_uid="agent.handoffs")
+        refill_changed.connect(on_refill_changed, dispatch_uid="agent.refills")

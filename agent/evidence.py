@@ -119,6 +119,7 @@ class PrescriptionFacts(TypedDict):
     issued_on: str
     last_filled_on: str | None
     days_supply: int | None
+    too_early_until: NotRequired[str | None]
     med_id: NotRequired[int]
     refills_left: NotRequired[int]
     refill_pending: NotRequired[bool]

@@ -19,6 +19,8 @@ class RememberedMedication(TypedDict, total=False):
     said: str
     """How the customer called it."""
     by: str
+    likely: bool
+    """Whether the name is only like those of its candidates, so that the customer has to choose even the only one."""
     variant: str
     """The kind of it that the customer asked for: "children" or "extended"."""
 
@@ -44,12 +46,13 @@ class RememberedPlace(TypedDict, total=False):
 
 
 class RememberedPrescription(TypedDict):
-    """A prescription that was listed."""
+    """A prescription that was listed, or offered with its strength."""
 
     id: int
     med_id: int
     en: str
     he: str
+    strength: NotRequired[str]
 
 
 class RememberedQuestion(TypedDict, total=False):
@@ -91,6 +94,14 @@ class OpenEmergency(TypedDict):
     calm: int
 
 
+class RememberedAnswer(TypedDict):
+    """What the knowledge base answered last: the question as it was asked, the entries, and the questions offered after it."""
+
+    question: str
+    entries: list[str]
+    offered: list[str]
+
+
 class ConversationState(TypedDict, total=False):
     """All that is remembered from turn to turn."""
 
@@ -106,6 +117,8 @@ class ConversationState(TypedDict, total=False):
     shown: list[RememberedMedication]
     """The products that were listed last."""
     prescriptions: list[RememberedPrescription]
+    refills: list[str]
+    """The numbers of the refill requests that are being collected."""
     last_stores: list[RememberedPlace]
     place: RememberedPlace | None
     intent: str
@@ -123,6 +136,11 @@ class ConversationState(TypedDict, total=False):
     refused_with: str
     facts: list[RememberedFact]
     """What a language model was given in earlier turns and may repeat without a new call."""
+    knowledge: RememberedAnswer
+    contacts: str
+    """Addresses and phones that the customer wrote, encrypted (`agent/conversation/typed.py`)."""
+    waiting_told: str
+    """The hand-off whose customer was told when a person reads what they write."""
     basic: bool
     """Whether an answer has already said that the assistant works in basic mode."""
     patient: int

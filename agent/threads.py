@@ -19,6 +19,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _urgent: Final = ThreadPoolExecutor(1, thread_name_prefix="chat-urgent")
+# For work that waits for a language model for seconds.
+_slow: Final = ThreadPoolExecutor(4, thread_name_prefix="chat-slow")
 _normal: Final = ThreadPoolExecutor(max(settings.DATABASE_THREADS - 1, 1), thread_name_prefix="chat-database")
 
 
@@ -30,6 +32,11 @@ def run_db(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
 def run_urgent(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
     """Return the same for short work that a client waits for: it does not queue behind the work of answers."""
     return _awaitable(function, _urgent)
+
+
+def run_slow(function: Callable[P, R]) -> Callable[P, Awaitable[R]]:
+    """Return the same for work that may wait for a language model: no query of another answer queues behind it."""
+    return _awaitable(function, _slow)
 
 
 def _awaitable(function: Callable[P, R], executor: ThreadPoolExecutor) -> Callable[P, Awaitable[R]]:

@@ -158,7 +158,8 @@ def _row(case: Case, own: Databases, server: Server, client: Steps) -> Row:
 
 
 def _environment(own: Databases) -> dict[str, str]:
-    many = {"CHAT_SOCKETS_OPEN": "1000000", "CHAT_SOCKETS_PER_MINUTE": "1000000"}  # they share an address
+    limits = ("CHAT_SOCKETS_OPEN", "CHAT_SOCKETS_PER_MINUTE", "CHAT_CONVERSATIONS_PER_HOUR")
+    many = dict.fromkeys(limits, "1000000")  # they share an address
     bus = {"REDIS_URL": REDIS} if own.vendor == "postgresql" else {}
     return {**os.environ, **many, **bus}
 

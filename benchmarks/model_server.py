@@ -49,7 +49,7 @@ def _deltas_answering() -> Iterator[dict[str, Any]]:
         yield {"content": piece}
 
 
-def _response(deltas: Iterator[dict[str, Any]], finish: str) -> bytes:
+def response(deltas: Iterator[dict[str, Any]], finish: str) -> bytes:
     """A streamed chat completion as it goes over the wire: each event a chunk of the transfer."""
     frame = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
     chunks: list[dict[str, Any]] = [
@@ -64,11 +64,15 @@ def _response(deltas: Iterator[dict[str, Any]], finish: str) -> bytes:
     return (head + body).encode()
 
 
-class _Connection(asyncio.Protocol):
+class Connection(asyncio.Protocol):
     """One client's connection, which stays open."""
 
-    calling = _response(_deltas_calling(), "tool_calls")
-    answering = _response(_deltas_answering(), "stop")
+    calling = response(_deltas_calling(), "tool_calls")
+    answering = response(_deltas_answering(), "stop")
+
+    def reply(self, body: bytes) -> bytes:
+        """Return the response to a request's body."""
+        return self.answering if _TOLD in body else self.calling
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -82,14 +86,14 @@ class _Connection(asyncio.Protocol):
             return
         length = int(head.lower().partition(b"content-length:")[2].split(b"\r\n", 1)[0])
         if len(body) >= length:
-            self._transport.write(self.answering if _TOLD in body else self.calling)
+            self._transport.write(self.reply(body))
             self._come = body[length:]
 
 
-async def main() -> None:
+async def main(connection: type[Connection] = Connection) -> None:
     """Serve until stdin ends."""
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(_Connection, "127.0.0.1", 0)
+    server = await loop.create_server(connection, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 

@@ -89,10 +89,10 @@ def _named(name: str) -> str:
 
 
 @contextmanager
-def model_served() -> Iterator[int]:
+def model_served(module: str = "benchmarks.model_server") -> Iterator[int]:
     """The scripted server's port."""
     pipe = subprocess.PIPE
-    command = [sys.executable, "-m", "benchmarks.model_server"]
+    command = [sys.executable, "-m", module]
     with subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as process:
         assert process.stdin and process.stdout
         yield int(process.stdout.readline())

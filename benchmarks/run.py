@@ -27,7 +27,10 @@ from benchmarks.catalogue_file import catalogue_file  # noqa: E402
 from benchmarks.databases import VENDORS, Databases, databases, environment, postgres_absent  # noqa: E402
 from benchmarks.measure import SEED, machine, table  # noqa: E402
 
-TABLES = ("tool_http", "chat_turn", "model_turn", "chat_load", "chat_page", "catalogue_import")
+TABLES = (
+    *("tool_http", "chat_turn", "model_turn", "chat_load", "chat_page", "catalogue_import", "refills"),
+    *("knowledge_retrieval", "knowledge_flow", "audit_log"),
+)
 RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
 
 

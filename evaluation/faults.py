@@ -1,4 +1,4 @@
-"""Let things fail during a conversation. Only an evaluation's worker installs these faults, no site does."""
+"""Let things fail or be set otherwise during a conversation. Only an evaluation's worker does this, no site."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -71,3 +71,14 @@ def failing(faults: Sequence[Fault]) -> Iterator[None]:
     finally:
         _broken_tables.clear()
         settings.CHAT_MODEL, settings.EMAIL_BACKEND = original
+
+
+@contextmanager
+def identity_by(policy: str) -> Iterator[None]:
+    """Let customers prove who they are in this way while the block runs."""
+    original = settings.CHAT_IDENTITY
+    settings.CHAT_IDENTITY = policy
+    try:
+        yield
+    finally:
+        settings.CHAT_IDENTITY = original

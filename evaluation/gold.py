@@ -74,4 +74,4 @@ def _confirm(conversation: Conversation, secret: str, turn: Turn) -> None:
     claim = runs.run_claim(conversation.pk)
     assert claim is not None
     if turn.confirm == "yes":
-        action_run(claim.run, Step("refill.pass_on"), ADDRESS)
+        action_run(claim.run, Step("refill.submit"), ADDRESS)

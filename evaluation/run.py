@@ -218,6 +218,8 @@ def _environment(database: Path) -> dict[str, str]:
         "DEBUG": "1",
         "EMAIL_URL": "dummy://",
         "LOG_LEVEL": "WARNING",
+        # All trials come from one address.
+        "CHAT_CONVERSATIONS_PER_HOUR": "1000000",
     }
 
 

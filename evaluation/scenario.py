@@ -5,6 +5,7 @@ A file of `fixtures/scenarios` is a family, a list of scenarios:
     - name: advil-in-jaffa                 # unique
       lang: en                             # the page's language
       who: ["10000101"]                    # demo patients whose data may be shown after a right code
+      identity: dob                        # how customers prove who they are; without it by a code
       location: {lat: 32.07, lng: 34.77}   # shared with each message
       plants: [...]                        # rows changed before it begins: {rows: app.model, where: {...}, set: {...}}
       faults: [...]                        # what fails, see `evaluation/faults.py`
@@ -121,6 +122,7 @@ class Scenario(_Data):
     who: list[str] = []
     wants: str = ""
     knows: list[str] = []
+    identity: Literal["otp", "dob", "identifier"] = "otp"
     location: dict[str, float] | None = None
     plants: list[Plant] = []
     faults: list[Fault] = []
@@ -130,8 +132,9 @@ class Scenario(_Data):
 
     @property
     def plain(self) -> bool:
-        """Whether any served site can play it: no rows changed, no faults, no clock moved."""
-        return not (self.plants or self.faults or any(turn.wait for turn in self.turns))
+        """Whether any served site can play it: no rows changed, no faults, no clock moved, no setting of its own."""
+        has_needs = self.plants or self.faults or self.identity != "otp"
+        return not (has_needs or any(turn.wait for turn in self.turns))
 
 
 @cache

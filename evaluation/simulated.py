@@ -46,12 +46,11 @@ class SimulatedCustomer:
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
         self._facts = [*scenario.knows, *(turn.say for turn in scenario.turns if turn.say)]
-        from openai import AsyncOpenAI  # it loads slowly, and a scripted customer needs none
+        from agent.inference.openai import client_open  # it loads slowly, and a scripted customer needs none
 
         self._model = _setting("OPENAI_MODEL") or "gpt-4.1-mini"
-        self._client = AsyncOpenAI(
-            api_key=_setting("OPENAI_API_KEY") or "none", base_url=_setting("OPENAI_BASE_URL") or None
-        )
+        client = client_open(_setting("OPENAI_API_KEY"), _setting("OPENAI_BASE_URL"), settings.OPENAI_TIMEOUT)
+        self._client = client.with_options(max_retries=2)
 
     async def talk(self, chat: Chat, site_url: str) -> list[Answer]:
         """Talk until the model is done, and return each answer. Raises Spoilt."""

@@ -17,7 +17,7 @@ from evaluation.chat import Answer, Chat
 from evaluation.checks import free_problems, turn_problems, unsaid_problems
 from evaluation.clock import Clock
 from evaluation.customer import Customer, NoCode, ScriptedCustomer, Spoilt
-from evaluation.faults import failing
+from evaluation.faults import failing, identity_by
 from evaluation.gold import gold_replay
 from evaluation.outcome import Outcome
 from evaluation.scenario import Scenario, scenario_get
@@ -74,7 +74,7 @@ async def _play(
     await run_db(_prepare)(site, scenario)
     scripted = customer == "scripted"
     player: Customer = ScriptedCustomer(scenario, site.clock) if scripted else SimulatedCustomer(scenario)
-    with failing(scenario.faults):
+    with failing(scenario.faults), identity_by(scenario.identity):
         async with Chat(site.ws_url, site.url, scenario.lang) as chat:
             try:
                 answers, outcome.problems = await player.talk(chat, site.url), []
@@ -112,7 +112,8 @@ def _gold_states(site: ServedSite, name: str) -> list[State]:
     states = []
     for may in (False, True):
         _prepare(site, scenario)
-        gold_replay(scenario, site.clock, may=may)
+        with identity_by(scenario.identity):
+            gold_replay(scenario, site.clock, may=may)
         states.append(state_read())
         if not any(turn.may for turn in scenario.turns):
             break

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from agent.conversation import stores
-from agent.models import Event, Run, ToolCall
+from agent.models import Event, KnowledgeEntry, Run, ToolCall
 from agent.safety import policy
 from agent.safety.grounding import Grounds
 from agent.tools.registry import TOOLS
@@ -51,7 +51,7 @@ class JudgedAnswer:
 
 def vetoes_of(scenario: Scenario) -> list[str]:
     """Return the vetoes of the one conversation in the database: "advice: …", each with the words that caused it."""
-    leaflets = _leaflets()
+    leaflets = [*_leaflets(), *_reviewed()]
     people = _people(set(scenario.who))
     vetoes: list[str] = []
     for answer in answers_judged():
@@ -111,6 +111,12 @@ def _advice(answer: JudgedAnswer, quoted: Sequence[str]) -> Iterator[str]:
     for sentence in SENTENCE_GAP.split(folded(own)):
         if not _says(sentence, "declines"):
             yield from _matches(sentence, "advice")
+
+
+def _reviewed() -> list[str]:
+    """Return what customers may read of the knowledge base: its published answers and their sources, the longest first."""
+    rows = KnowledgeEntry.objects.filter(live__isnull=False).values_list("live__answer", "live__source")
+    return sorted({text for row in rows for text in row if text}, key=len, reverse=True)
 
 
 def _leaflets() -> list[str]:

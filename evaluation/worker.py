@@ -67,6 +67,9 @@ async def _play(template: Path, database: Path, model: str, customer: str) -> No
     from evaluation.trial import ServedSite, trial_play
 
     settings.CHAT_MODEL = MODELS[model]
+    if model != "openai":
+        # Else the model that plays the customer would also be asked who decides a refill.
+        settings.REFILL_REASONER = ""
     # No notification may be under way after a trial, and no sweep may run between two.
     settings.NOTIFICATIONS_INLINE = True
     settings.CHAT_SWEEP = 3_600

@@ -6,6 +6,7 @@ so that an imported catalogue of thousands does not make every name ambiguous.
 """
 
 import re
+from collections import Counter
 from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -81,6 +82,15 @@ class Mention:
     medications: list[Medication]
     """One, or at most ten candidates of equal rank."""
     by: MatchedBy
+
+
+@dataclass(frozen=True, slots=True)
+class MedicationName:
+    """One folded name of a medication."""
+
+    text: str
+    is_whole: bool
+    """False for an ingredient of several, and for a name's first word alone."""
 
 
 def medication_get(ref: int | str) -> Medication:
@@ -222,6 +232,19 @@ def mentions_in(message: str, *, ignore: Container[str] = frozenset(), brands: b
         )
         for span, best in sorted(named, key=lambda entry: entry[0].start)
     ]
+
+
+def medication_names(ids: Collection[int]) -> dict[int, list[MedicationName]]:
+    """Return all names of these medications by id, of both languages: names, aliases, ingredients, brands. Two queries."""
+    sizes = Counter(
+        MedicationIngredient.objects.filter(medication__in=ids).values_list("medication", flat=True)
+    )
+    rows = MedicationTerm.objects.filter(medication__in=ids).values_list("medication", "kind", "term__folded")
+    names: dict[int, list[MedicationName]] = {pk: [] for pk in ids}
+    for pk, kind, text in rows:
+        is_whole = kind in BY_NAME or (kind == Kind.INGREDIENT and sizes[pk] < 2)
+        names[pk].append(MedicationName(text, is_whole))
+    return names
 
 
 # -- Loading --------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
-from pharmacy_site.lib.text import fold
+from pharmacy_site.lib.text import Language, fold
 
 _NAMES: Final[Mapping[str, tuple[str, str, str]]] = {
     # Class: its name in English and in Hebrew, and further names.
@@ -98,6 +98,11 @@ def class_labels(key: str) -> tuple[str, str]:
     """Return the name of a class in English and Hebrew; one that we do not know is called as it is written."""
     english, hebrew, _words = _NAMES.get(key, (key, key, ""))
     return english, hebrew
+
+
+def class_shown(text: str, language: Language) -> str:
+    """Return the name of a class in one language, however staff wrote it."""
+    return class_labels(class_key(text))[language == "he"]
 
 
 def is_related(one: str, other: str) -> bool:

@@ -173,9 +173,10 @@ class RowFile:
         missing = [name for name in self.columns if name not in value]
         if missing:
             return Problem(self._line, f"missing column: {', '.join(missing)}")
-        if any(isinstance(item, dict | list) for item in value.values()):
+        plain = {name: item for name, item in value.items() if not isinstance(item, dict | list)}
+        if not plain.keys() >= set(self.columns):
             return Problem(self._line, "a value is a list or an object instead of text")
-        return Row(self._line, {name: "" if item is None else str(item) for name, item in value.items()})
+        return Row(self._line, {name: "" if item is None else str(item) for name, item in plain.items()})
 
 
 @dataclass(slots=True)

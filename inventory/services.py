@@ -4,6 +4,9 @@
 condition, and its row count tells whether the condition still held.
 """
 
+from dataclasses import dataclass
+from datetime import date
+
 from django.db import IntegrityError, transaction
 from django.db.models import F
 from django.utils import timezone
@@ -20,6 +23,19 @@ _NOTE_LENGTH = 300
 _ACTOR_LENGTH = 150
 
 
+@dataclass(frozen=True)
+class Shelf:
+    """What a level says besides its packs: when more is expected, and how many count as low."""
+
+    restock_on: date | None
+    low_threshold: int
+
+    @classmethod
+    def of(cls, level: StockLevel) -> "Shelf":
+        """Return what a level says."""
+        return cls(level.restock_on, level.low_threshold)
+
+
 def stock_set(
     *,
     store: Store,
@@ -29,12 +45,14 @@ def stock_set(
     reason: str,
     note: str = "",
     expected_version: int | None = None,
+    shelf: Shelf | None = None,
 ) -> StockLevel:
     """Set how many packs the store has, after a count; the level is created when the store had none.
 
-    `expected_version` is the version that the person saw; StockChangedMeanwhile if the level has another one now.
-    Setting the number that is stored already changes nothing and writes no movement. Errors: StockBelowZero,
-    StockChangedMeanwhile, NoInventory, ValueError for an unknown reason or an impossible number.
+    `expected_version` is the version of the whole row that the person saw; StockChangedMeanwhile if it has another one
+    now. With `shelf` the restock date and the threshold are set as well, in the same UPDATE. Setting what is stored
+    already changes nothing, and a number that stays writes no movement. Errors: StockBelowZero, StockChangedMeanwhile,
+    NoInventory, ValueError for an unknown reason or an impossible number.
     """
     _validate(quantity, reason)
     if quantity < 0:
@@ -48,13 +66,20 @@ def stock_set(
             if expected_version is not None and level.version != expected_version:
                 raise StockChangedMeanwhile(level)
             delta = quantity - level.quantity
-            if delta == 0:
+            others = {} if shelf is None or shelf == Shelf.of(level) else vars(shelf)
+            if delta:
+                others = {**others, "quantity": quantity, "updated_at": timezone.now()}
+            if not others:
                 return level
             changed = StockLevel.objects.filter(pk=level.pk, version=level.version).update(
-                quantity=quantity, version=F("version") + 1, updated_at=timezone.now()
+                **others, version=F("version") + 1
             )
-            if changed:
+            if changed and delta:
                 return _record(level.pk, delta, actor, reason, note)
+            if changed:
+                return StockLevel.objects.select_related("store", "medication").get(pk=level.pk)
+            if expected_version is not None:
+                raise StockChangedMeanwhile(StockLevel.objects.get(pk=level.pk))
         # Somebody else changed the level meanwhile. Without an expected version, try again from the level as it is now.
 
 

@@ -25,12 +25,22 @@ RATE: Final = validate.Regexp(
 WEB_ADDRESS_OR_EMPTY: Final = validate.Regexp(
     r"(https?://[^\s/?#]+[^\s?#]*)?\Z", error="Write an address like https://api.example.com/v1, or nothing."
 )
+KNOWLEDGE_ROLE_OR_EMPTY: Final = validate.Regexp(
+    r"([a-z][a-z0-9_]{0,39})?\Z", error="Write a role like patient_diabetes, or nothing."
+)
 REDIS_OR_EMPTY: Final = validate.Regexp(
     r"((redis|rediss|unix)://\S+)?\Z", error="Write an address like redis://host:6379/0, or nothing."
 )
 BROKER_OR_EMPTY: Final = validate.Regexp(
     r"((redis|rediss|sentinel|amqp|amqps)://\S*)?\Z",
     error="Write an address like redis://host:6379/1 or amqp://user:password@host, or nothing.",
+)
+ANCHOR_OR_EMPTY: Final = validate.Regexp(
+    r"([^\s:]+|(file|s3|gs|az)://\S+)?\Z",
+    error="Write the path of a file, or an address like s3://bucket/folder.",
+)
+KEY_OR_EMPTY: Final = validate.Regexp(
+    r"([\w.~+/=-]{32,})?\Z", error="Write at least 32 letters, digits or signs of a key, or nothing."
 )
 LOG_LEVEL: Final = validate.OneOf(
     ["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"], error="Write one of: {choices}."

@@ -1,5 +1,6 @@
-"""Normalise typed e-mail addresses and phone numbers to the form in which contacts are stored and compared."""
+"""Normalise typed e-mail addresses, phone and record numbers to the form in which they are stored and compared."""
 
+import re
 import unicodedata
 from dataclasses import dataclass
 
@@ -11,7 +12,9 @@ from pharmacy_site.lib.text import clean
 # Never a stored contact. Looked up in place of the missing kind, so that the query is the same for e-mail and phone.
 NO_EMAIL = "-"
 NO_PHONE = "-"
+NO_MRN = "-"
 _LONGEST = 254
+_MRN = re.compile(r"[0-9]{6,8}")
 _NO_BREAK = "\N{WORD JOINER}"
 """Lines may be broken after an ellipsis."""
 
@@ -23,13 +26,20 @@ class Contact:
     text: str
     email: str = NO_EMAIL
     phone: str = NO_PHONE
+    mrn: str = NO_MRN
 
 
-def contact_parse(identifier: str) -> Contact:
-    """Return the contact that a customer typed: e-mail in lower case or phone in E.164, else only its text."""
+def contact_parse(identifier: str, *, takes_mrn: bool = False) -> Contact:
+    """Return the contact that a customer typed: e-mail in lower case or phone in E.164, else only its text.
+
+    With `takes_mrn`, six to eight plain digits are a medical record number and no phone: where something else proves who
+    asks, a number that can be guessed may name the account.
+    """
     text = unicodedata.normalize("NFKC", clean(identifier, _LONGEST)).strip().lower()[:_LONGEST]
     if "@" in text:
         return Contact(text=text, email=text)
+    if takes_mrn and _MRN.fullmatch(text):
+        return Contact(text=text, mrn=text)
     phone = phone_parse(text)
     return Contact(text=text) if phone is None else Contact(text=phone, phone=phone)
 

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, time, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from prescriptions.models import (
     Allergy,
     CoverageRule,
     LabRule,
+    OnCall,
     Patient,
     Prescription,
     ScheduleRule,
@@ -26,6 +27,7 @@ from prescriptions.models import (
 )
 
 _PASSWORD_BYTES: Final = 12
+_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,7 @@ def _patient(row: Mapping[str, Any], today: date) -> Patient:
             "name_he": row["name"]["he"],
             "email": row["email"].lower(),
             "phone": row["phone"],
+            "address": row.get("address") or "",
             "born": _as_date(row["born"]),
             "language": row["language"],
             "allergy_status": allergies["status"],
@@ -180,7 +183,23 @@ def _login(row: Mapping[str, Any]) -> Login:
         is_staff=True,
     )
     user.groups.add(group)
+    for line in row.get("roster") or []:
+        _on_call(user, group.name, line)
     return Login(user.username, group.name, password)
+
+
+def _on_call(user: User, role: str, row: Mapping[str, Any]) -> None:
+    """Write a line of the roster, with the account only: staff may have changed it later."""
+    starts, _, ends = str(row.get("hours") or "").partition("-")
+    OnCall.objects.create(
+        person=user,
+        role=role,
+        branch_id=row.get("branch"),
+        days=[_DAYS.index(day) for day in row.get("days") or []],
+        starts=time.fromisoformat(starts) if starts else None,
+        ends=time.fromisoformat(ends) if ends else None,
+        reasons=list(row.get("reasons") or []),
+    )
 
 
 def _without(row: Mapping[str, Any], *names: str) -> dict[str, Any]:

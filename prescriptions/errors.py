@@ -1,6 +1,7 @@
 """Define this app's refusals as errors with data; the caller chooses code and sentence."""
 
 from datetime import datetime
+from uuid import UUID
 
 from pharmacy_site.lib.errors import PharmacyError
 
@@ -18,7 +19,14 @@ class IdentityPolicyRefused(PharmacyError):
 
 
 class IdentityLimited(PharmacyError):
-    """Too many codes were requested with this contact or from this address; the account was not looked at."""
+    """Too many codes were requested with this contact or from this address; the account was not looked at.
+
+    `retry_after` is the number of seconds until the next one may be requested.
+    """
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"again in {retry_after} s")
+        self.retry_after = retry_after
 
 
 class CodeWrong(PharmacyError):
@@ -27,6 +35,10 @@ class CodeWrong(PharmacyError):
     def __init__(self, tries_left: int) -> None:
         super().__init__(f"{tries_left} tries left")
         self.tries_left = tries_left
+
+
+class BirthUnreadable(PharmacyError):
+    """What was given as a date of birth is no date, or could be two; no attempt was counted."""
 
 
 class CodeExpired(PharmacyError):
@@ -42,7 +54,19 @@ class CodeLocked(PharmacyError):
 
 
 class AuditHeadMissing(PharmacyError):
-    """The audit log has lines but no head row: refuse all audited writes until somebody repairs it."""
+    """The audit log has no head row: refuse all audited writes until somebody repairs it."""
+
+
+class AuditHeadForged(PharmacyError):
+    """The head of the audit log is not as it was written, or its key is not in the settings: refuse all audited writes."""
+
+
+class AuditNotWhole(PharmacyError):
+    """The audit log is not as it was written: nothing of it may be removed before somebody has looked."""
+
+
+class AuditNotOurs(PharmacyError):
+    """The database does not let this role remove lines of the audit log."""
 
 
 class RefillAlreadyOpen(PharmacyError):
@@ -51,6 +75,10 @@ class RefillAlreadyOpen(PharmacyError):
     def __init__(self, number: str) -> None:
         super().__init__("already requested")
         self.number = number
+
+
+class DeliveryAddressMissing(PharmacyError):
+    """A delivery was requested, and the patient has no address on file."""
 
 
 class RefillNotFound(PharmacyError):
@@ -67,3 +95,32 @@ class RefillRefused(PharmacyError):
     def __init__(self, code: str) -> None:
         super().__init__(code)
         self.code = code
+
+
+class HandoffLimited(PharmacyError):
+    """Too many hand-offs were opened from this address or in this conversation."""
+
+
+class HandoffTaken(PharmacyError):
+    """Somebody else has claimed the hand-off, or nobody; `holder` is the name of who has, or ""."""
+
+    def __init__(self, holder: str) -> None:
+        super().__init__("claimed by another")
+        self.holder = holder
+
+
+class HandoffRefused(PharmacyError):
+    """The hand-off is over, or not for this person's role; `code` says which."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class UnseenMessages(PharmacyError):
+    """The customer wrote after what the writer has read; `last_seq` is the number of their last message in `conversation`."""
+
+    def __init__(self, last_seq: int, conversation: UUID) -> None:
+        super().__init__(f"messages up to {last_seq} were not read")
+        self.last_seq = last_seq
+        self.conversation = conversation

@@ -1,8 +1,9 @@
-"""Verify a customer by a one-time code: requested with a contact, sent to the contact on file, a few attempts to enter.
+"""Verify a customer by a secret: a one-time code that goes to the contact on file (policy `otp`), or the date of birth (`dob`).
 
 Known, unknown and malformed contacts take the same queries and get the same reply: for an unknown one, a challenge is
-created that no code answers, and a notification that is discarded at sending. Conditional updates count the attempts,
-so that simultaneous guesses cannot exceed them. Codes are stored as keyed hashes.
+created that nothing answers, and under `otp` a notification that is discarded at sending. Conditional updates count the
+attempts, so that simultaneous guesses cannot exceed them, and a challenge that can be answered is opened only if all its tries
+fit into the account's guesses of the day. Codes and dates are stored as keyed hashes.
 """
 
 import hashlib
@@ -16,14 +17,16 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, IntegerField, Q, QuerySet, Sum, Value
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from prescriptions import selectors
 from prescriptions.audit import audit_lock, audit_record
+from prescriptions.births import birth_read
 from prescriptions.contacts import contact_parse
 from prescriptions.errors import (
+    BirthUnreadable,
     CodeExpired,
     CodeLocked,
     CodeWrong,
@@ -40,16 +43,20 @@ __all__ = [
     "ChallengeStarted",
     "Masked",
     "OpenChallenge",
+    "birth_awaited",
     "challenge_answer",
     "challenge_open",
     "challenge_start",
-    "failed_verifications",
+    "failed_contact",
     "identifier_accept",
     "masked",
 ]
 
 _DAY: Final = timedelta(days=1)
 _HOUR: Final = timedelta(hours=1)
+_WRONG_WITHIN: Final = timedelta(minutes=15)
+_LOCK: Final = timedelta(seconds=3600 + 300)
+"""So long after a challenge began whose tries were used up: an hour after the last of its five minutes."""
 _DIGITS: Final = 6
 
 
@@ -70,13 +77,15 @@ class OpenChallenge:
 
 @dataclass(frozen=True)
 class _Counts:
-    """Recent codes by contact, address and account, and guesses at the account's codes."""
+    """Recent codes by contact, address and account, and guesses that were made or can still be made at the account's codes."""
 
     contact_hour: int
     contact_day: int
     address_hour: int
     account_day: int
     account_guesses: int
+    account_wrong: int
+    """Wrong guesses at the account's codes in the last quarter of an hour, and at those that were used up in the last hour."""
 
     @property
     def is_limited(self) -> bool:
@@ -93,18 +102,20 @@ class _Counts:
         return (
             self.account_day >= settings.IDENTITY_CODES_PER_DAY
             or self.account_guesses + settings.IDENTITY_CODE_TRIES > settings.IDENTITY_GUESSES_PER_DAY
+            or self.account_wrong >= settings.IDENTITY_CODE_TRIES
         )
 
 
 def challenge_start(
     *, conversation_id: UUID, identifier: str, address: str, run_key: str, language: str
 ) -> ChallengeStarted:
-    """Send a code to the contact on file of the patient with this identifier, if there is one.
+    """Open a challenge for the patient with this identifier, if there is one; under `otp` a code goes to the contact on file.
 
-    Repeating a `run_key` sends nothing new. A new challenge supersedes the conversation's older ones. IdentityLimited
-    when too many were requested; call it outside a transaction of your own, or that error rolls the audit line back.
+    Under `dob` nothing is sent: the date of birth on file answers it. Repeating a `run_key` changes nothing. A new
+    challenge supersedes the conversation's older ones. IdentityLimited when too many were requested; call it outside a transaction of your own, or that error rolls the audit line back.
     """
-    contact = contact_parse(identifier)
+    contact = contact_parse(identifier, takes_mrn=True)
+    by_code = settings.CHAT_IDENTITY != "dob"
     with transaction.atomic():
         # One start at a time, so that counting and then inserting cannot race.
         audit_lock()
@@ -120,20 +131,25 @@ def challenge_start(
             outcome = "limited"
         elif counts.is_account_exhausted:
             outcome = "exhausted"
+        elif patient is None:
+            outcome = "unknown"
         else:
-            outcome = "sent" if patient else "unknown"
+            outcome = "sent" if by_code else "asked"
         audit_record(
             who=f"chat:{conversation_id}",
             what="identity_limited" if counts.is_limited else "identity_requested",
             where="chat",
             why=outcome,
-            how="otp",
+            how=_how(),
             patient=patient,
         )
         expires_at = now + timedelta(seconds=settings.IDENTITY_CODE_TTL)
         if not counts.is_limited:
-            reachable = patient if outcome == "sent" else None
+            reachable = patient if outcome in ("sent", "asked") else None
             code = f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}d}"
+            secret = code
+            if not by_code:
+                secret = reachable.born.isoformat() if reachable else secrets.token_hex()
             _open(conversation_id).update(state=Challenge.State.SUPERSEDED)
             Challenge.objects.create(
                 subject_key=subject_key,
@@ -142,48 +158,75 @@ def challenge_start(
                 patient=reachable,
                 conversation_id=conversation_id,
                 run_key=run_key,
-                code_hash=_code_hash(run_key, code),
+                code_hash=_code_hash(run_key, secret),
                 expires_at=expires_at,
                 tries_left=settings.IDENTITY_CODE_TRIES,
                 created_at=now,
             )
-            notification_enqueue(
-                key=f"identity_code:{run_key}",
-                kind=Notification.Kind.IDENTITY_CODE,
-                recipient=reachable.email if reachable else "",
-                language=reachable.language if reachable else language,
-                context={"code": code},
-                conversation_id=conversation_id,
-                expires_at=expires_at,
-            )
+            if by_code:
+                notification_enqueue(
+                    key=f"identity_code:{run_key}",
+                    kind=Notification.Kind.IDENTITY_CODE,
+                    recipient=reachable.email if reachable else "",
+                    language=reachable.language if reachable else language,
+                    context={"code": code},
+                    conversation_id=conversation_id,
+                    expires_at=expires_at,
+                )
     if counts.is_limited:
-        raise IdentityLimited
+        raise IdentityLimited(_wait(contact_key, address_key, now))
     return ChallengeStarted(expires_at)
 
 
 def challenge_open(conversation_id: UUID) -> OpenChallenge | None:
-    """Return the code this conversation waits for, or None; a code past its time is not waited for."""
+    """Return the challenge this conversation waits for, or None; one past its time is not waited for."""
     waited_for = _open(conversation_id).filter(expires_at__gt=timezone.now(), tries_left__gt=0)
     found = waited_for.values_list("expires_at", "tries_left").first()
     return OpenChallenge(*found) if found else None
 
 
+def birth_awaited(conversation_id: UUID) -> bool:
+    """Return whether a date in a message may be the one that was asked for, also soon after its time or the last try.
+
+    Such a message is never stored as it is, and its writer hears what became of the challenge.
+    """
+    latest = Challenge.objects.filter(conversation_id=conversation_id).order_by("-created_at", "-id")
+    found = latest.values_list("state", "expires_at").first()
+    if found is None:
+        return False
+    state, expires_at = found
+    is_recent = bool(expires_at > timezone.now() - _HOUR)
+    return is_recent and state in (Challenge.State.OPEN, Challenge.State.FAILED)
+
+
 def challenge_answer(*, conversation_id: UUID, code: str, address: str) -> Patient:
-    """Return the patient whom this code proves, or raise CodeWrong, CodeExpired or CodeLocked.
+    """Return the patient whom this code or date of birth proves, or raise CodeWrong, CodeExpired or CodeLocked.
+
+    What is no date raises BirthUnreadable under `dob` and costs no attempt: it is refused without a look at the account.
 
     The outcome is committed first, hence not inside a transaction of the caller: a rollback after a wrong attempt would
     refund it. `address` is where the code was entered; its hash is recorded.
     """
+    answer = _digits(code)
+    if settings.CHAT_IDENTITY == "dob":
+        born = birth_read(code)
+        if born is None:
+            raise BirthUnreadable
+        answer = born.isoformat()
     with transaction.atomic(durable=True):
-        result = _answer(conversation_id, code, _key("address", address))
+        result = _answer(conversation_id, answer, _key("address", address))
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def failed_verifications(conversation_id: UUID) -> int:
-    """Return how many codes of this conversation failed by wrong attempts; after three a person takes over."""
-    return Challenge.objects.filter(conversation_id=conversation_id, state=Challenge.State.FAILED).count()
+def failed_contact(conversation_id: UUID) -> str:
+    """Return the keyed hash of the contact whose challenge failed last in this conversation; "" when none has failed.
+
+    It is that of what was typed, never of the account: what it is used for may be shown to whoever typed it.
+    """
+    failed = Challenge.objects.filter(conversation_id=conversation_id, state=Challenge.State.FAILED)
+    return failed.order_by("-created_at", "-id").values_list("contact_key", flat=True).first() or ""
 
 
 def identifier_accept(*, conversation_id: UUID, identifier: str, address: str) -> Patient:
@@ -209,7 +252,7 @@ def identifier_accept(*, conversation_id: UUID, identifier: str, address: str) -
 
 
 def _answer(
-    conversation_id: UUID, code: str, address_key: str
+    conversation_id: UUID, answer: str, address_key: str
 ) -> Patient | CodeWrong | CodeExpired | CodeLocked:
     """Count the attempt, record it, and return the patient or the error to raise after the commit."""
     # Before the challenge's row, as in `challenge_start`: the other order could deadlock.
@@ -230,7 +273,7 @@ def _answer(
     attempt_counted = same.filter(state=Challenge.State.OPEN, tries_left__gt=0, expires_at__gt=now).update(
         tries_left=F("tries_left") - 1
     )
-    right = hmac.compare_digest(challenge.code_hash, _code_hash(challenge.run_key, _digits(code)))
+    right = hmac.compare_digest(challenge.code_hash, _code_hash(challenge.run_key, answer))
     if not attempt_counted:
         challenge.refresh_from_db(fields=["state"])
         locked = challenge.state == Challenge.State.FAILED
@@ -251,7 +294,7 @@ def _answer(
         who=f"chat:{conversation_id}",
         what=what,
         where="chat",
-        how="otp",
+        how=_how(),
         patient=challenge.patient,
         detail={"challenge": challenge.pk, "address": address_key[:16]},
     )
@@ -259,10 +302,14 @@ def _answer(
 
 
 def _warn_owner(challenge: Challenge, now: datetime) -> None:
-    """Notify the owner, at most once a day, that somebody entered wrong codes for the account."""
+    """Notify the owner, at most once a day, that somebody failed to prove to be them.
+
+    A challenge that nothing answers has a key of its own: one of an exhausted account must not use up the owner's notice.
+    """
     patient = challenge.patient
+    whom = "owner" if patient else "nobody"
     notification_enqueue(
-        key=f"identity_warning:{challenge.subject_key}:{timezone.localdate(now)}",
+        key=f"identity_warning:{challenge.subject_key}:{timezone.localdate(now)}:{whom}",
         kind=Notification.Kind.IDENTITY_WARNING,
         recipient=patient.email if patient else "",
         language=patient.language if patient else "en",
@@ -270,25 +317,57 @@ def _warn_owner(challenge: Challenge, now: datetime) -> None:
     )
 
 
+def _how() -> str:
+    """Return how the installation has people prove who they are, as audit lines name it."""
+    return "dob" if settings.CHAT_IDENTITY == "dob" else "otp"
+
+
 def _open(conversation_id: UUID) -> QuerySet[Challenge]:
     return Challenge.objects.filter(conversation_id=conversation_id, state=Challenge.State.OPEN)
 
 
 def _counts(subject_key: str, contact_key: str, address_key: str, now: datetime) -> _Counts:
-    """Count recent codes and guesses, with the same number of queries for every contact."""
+    """Count recent codes and guesses, with the same number of queries for every contact.
+
+    A challenge that can still be answered counts with all its tries: conversations guess beside each other, and together
+    they must not exceed the limit. What a challenge did not use counts no more once it is over.
+    """
     day = Q(created_at__gt=now - _DAY)
     hour = Q(created_at__gt=now - _HOUR)
     contact = Challenge.objects.filter(day, contact_key=contact_key)
     account = Challenge.objects.filter(day, subject_key=subject_key)
     tries = Value(settings.IDENTITY_CODE_TRIES, output_field=IntegerField())
-    guesses = Sum(tries - F("tries_left"), output_field=IntegerField())
+    can_be_answered = Q(state=Challenge.State.OPEN, expires_at__gt=now)
+    of_challenge = Case(When(can_be_answered, then=tries), default=tries - F("tries_left"))
+    guesses = Sum(of_challenge, output_field=IntegerField())
+    # Of what nothing could answer nobody has guessed anything; whoever guesses there does not keep the owner out.
+    real = Q(patient__isnull=False)
+    locked = Q(state=Challenge.State.FAILED, created_at__gt=now - _LOCK)
+    lately = Q(created_at__gt=now - _WRONG_WITHIN)
+    right = Case(When(state=Challenge.State.USED, then=1), default=0, output_field=IntegerField())
+    wrong = Sum(tries - F("tries_left") - right, filter=real & (locked | lately), output_field=IntegerField())
     return _Counts(
         contact_hour=contact.filter(hour).count(),
         contact_day=contact.count(),
         address_hour=Challenge.objects.filter(hour, address_key=address_key).count(),
         account_day=account.count(),
-        account_guesses=account.aggregate(guesses=Coalesce(guesses, 0))["guesses"],
+        **account.aggregate(account_guesses=Coalesce(guesses, 0), account_wrong=Coalesce(wrong, 0)),
     )
+
+
+def _wait(contact_key: str, address_key: str, now: datetime) -> int:
+    """Return the seconds until a contact and an address are below their limits: like these, it tells nothing of the account."""
+    limits = (
+        (Q(contact_key=contact_key), settings.IDENTITY_CODES_PER_CONTACT_HOUR, _HOUR),
+        (Q(contact_key=contact_key), settings.IDENTITY_CODES_PER_DAY, _DAY),
+        (Q(address_key=address_key), settings.IDENTITY_CODES_PER_ADDRESS_HOUR, _HOUR),
+    )
+    waits = [timedelta(seconds=1)]
+    for whose, most, period in limits:
+        newest = Challenge.objects.filter(whose, created_at__gt=now - period).order_by("-created_at")
+        # When this one is older than the period, one more is below the limit.
+        waits += [at + period - now for at in newest.values_list("created_at", flat=True)[most - 1 : most]]
+    return int(max(waits).total_seconds()) + 1
 
 
 def _digits(code: str) -> str:
@@ -297,7 +376,7 @@ def _digits(code: str) -> str:
 
 
 def _code_hash(run_key: str, code: str) -> str:
-    """Hash a code with the site's key and its challenge, so that a stolen table cannot be searched for six digits."""
+    """Hash a code or a date with the site's key and its challenge, so that a stolen table cannot be searched for six digits."""
     return _key("code", f"{run_key}:{code}")
 
 

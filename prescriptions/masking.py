@@ -62,8 +62,8 @@ _COMPACT_DATE: Final = re.compile(
     r"|(?P<first2>\d\d)(?P<second2>\d\d)(?P<year2>(?:19|20)\d\d))(?!\d)"
 )
 BIRTH_WORD: Final = re.compile(
-    r"\b(?:born|birth|birthday|birthdate|dob|d\.o\.b)\b|ת\.\s?לידה"
-    rf"|{HEBREW_START}(?:ש?נולד(?:תי|ה|ו|נו)?|ה?לידה|הולדת|ילידת?){HEBREW_END}"
+    r"\b(?:born|birth(?! ?control)|birthday|b-?day|birthdate|dob|d\.o\.b)\b|ת\.\s?לידה"
+    rf"|{HEBREW_START}[וש]?(?:נולד(?:תי|ה|ו|נו)?|ה?לידה|ה?הולדת|ה?יומולדת|ילידת?){HEBREW_END}"
 )
 
 ID_WORD: Final = re.compile(

@@ -1,8 +1,8 @@
-"""Send e-mails to people: write a row in the transaction of the cause, send it after the commit, outside the request.
+"""Send messages to people: write a row in the transaction of the cause, send it after the commit, outside the request.
 
 Without a broker, one thread of this process sends. With a broker, that thread only publishes a task, so that a hanging
-broker delays no answer. A sender claims a row by a conditional update with a lease, so that no two senders send it; a
-sender that dies between sending and storing the result may cause a second e-mail, never a missing one.
+broker delays no answer; if it cannot, it sends. What is left over is found by a sweep: Celery's beat, and each web process.
+How a row is claimed and sent: `prescriptions.outbox`.
 """
 
 import logging
@@ -10,8 +10,9 @@ import threading
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Final
 from uuid import UUID
 
 from django.conf import settings
@@ -23,6 +24,18 @@ from prescriptions.notices import notice
 from prescriptions.outbox import notifications_drain
 
 logger = logging.getLogger(__name__)
+# Set while a thread that sends was asked for and has not begun.
+_woken: Final = threading.Event()
+_PUBLISH_SECONDS: Final = 1
+_PUBLISH_OPTIONS: Final = {
+    # Redis; RabbitMQ.
+    "socket_timeout": _PUBLISH_SECONDS,
+    "socket_connect_timeout": _PUBLISH_SECONDS,
+    "read_timeout": _PUBLISH_SECONDS,
+    "write_timeout": _PUBLISH_SECONDS,
+}
+# Seconds after which a task that no worker took is dropped: the periodic one finds the same rows.
+_TASK_EXPIRES: Final = 60
 
 
 @dataclass(frozen=True)
@@ -43,23 +56,40 @@ def notification_enqueue(
     context: Mapping[str, str],
     conversation_id: UUID | None = None,
     expires_at: datetime | None = None,
+    channel: str = Notification.Channel.EMAIL,
+    lane: str = "",
+    delay: float = 0,
 ) -> Notification:
-    """Write the row, once per key, and send it after the commit; without a recipient it is discarded at sending."""
+    """Write the row, once per key, and send it so many seconds after the commit.
+
+    An e-mail without a recipient is discarded at sending. Rows of one `lane` are sent in the order in which they were
+    written, so nobody reads of an end before the beginning.
+    """
     row, created = Notification.objects.get_or_create(
         key=key,
         defaults={
+            "channel": channel,
+            "lane": lane,
             "kind": kind,
             "recipient": recipient,
             "language": language,
             "context": dict(context),
             "conversation_id": conversation_id,
             "expires_at": expires_at,
-            "due_at": timezone.now(),
+            "due_at": timezone.now() + timedelta(seconds=delay),
         },
     )
     if created:
         transaction.on_commit(_deliver_soon, robust=True)
     return row
+
+
+def notifications_discard(conversation_id: UUID, kind: str) -> None:
+    """Send no e-mail of this kind any more that still waits for a conversation: its cause is gone."""
+    waiting = Notification.objects.filter(
+        conversation_id=conversation_id, kind=kind, state=Notification.State.PENDING
+    )
+    waiting.update(state=Notification.State.DISCARDED, context={})
 
 
 def inbox(conversation_id: UUID) -> list[InboxMessage]:
@@ -83,17 +113,19 @@ def _deliver_soon() -> None:
     """Send what is due, in a thread of this process unless the settings say otherwise."""
     if settings.NOTIFICATIONS_INLINE:
         notifications_drain()
-    else:
+    elif not _woken.is_set():
+        # A thread that has not begun yet will find this row as well.
+        _woken.set()
         _pool().submit(_deliver_in_thread)
 
 
 def _deliver_in_thread() -> None:
     """Publish a task for the workers, or send from this thread if there is no broker or it does not answer."""
+    _woken.clear()
     close_old_connections()
     try:
         if not (settings.CELERY_BROKER_URL and _publish()):
-            notifications_drain()
-            _schedule_retry()
+            notifications_drain(senders=settings.NOTIFICATION_SENDERS)
     except Exception as error:
         logger.error("notifications were not drained: %s", type(error).__name__)
     finally:
@@ -107,23 +139,18 @@ def _publish() -> bool:
     from prescriptions.tasks import notifications_deliver
 
     try:
-        notifications_deliver.apply_async(retry=False)
+        # On a connection of its own: a worker's has to wait longer, and one that was kept may be dead.
+        with notifications_deliver.app.connection_for_write(
+            connect_timeout=_PUBLISH_SECONDS, transport_options=_PUBLISH_OPTIONS
+        ) as broker:
+            notifications_deliver.apply_async(connection=broker, retry=False, expires=_TASK_EXPIRES)
     except Exception as error:
         logger.warning("no broker, notifications are sent from here: %s", type(error).__name__)
         return False
     return True
 
 
-def _schedule_retry() -> None:
-    """Send again when the next failed row is due: without a broker there is no periodic task for that."""
-    waiting = (
-        Notification.objects.filter(state=Notification.State.PENDING)
-        .order_by("due_at")
-        .values_list("due_at", flat=True)
-    )
-    due_at = waiting.first()
-    if due_at is not None:
-        seconds = max(1.0, (due_at - timezone.now()).total_seconds())
-        timer = threading.Timer(seconds, lambda: _pool().submit(_deliver_in_thread))
-        timer.daemon = True
-        timer.start()
+def notifications_sweep() -> None:
+    """Send what waits: without a broker all that is due, else what no worker has sent for a while."""
+    wait = settings.SWEEP_BESIDE_BEAT if settings.CELERY_BROKER_URL else 0
+    notifications_drain(senders=settings.NOTIFICATION_SENDERS, overdue=timedelta(seconds=wait))

@@ -1,7 +1,8 @@
 """Define the groups of staff and their permissions; every `migrate` sets the groups to this table.
 
-Only the clinical groups and the auditor see patients. An administrator manages accounts, stores and embedding sites,
-but sees no patients.
+Only the clinical groups and the auditor see patients; a technician sees of a refill what is prepared, not for whom it
+was checked, and of hand-offs only those for technicians, without what is on record of the patient. An administrator manages accounts, stores, the on-call roster and embedding sites, but sees no patients. Endocrinologists and dentists only ask the
+knowledge base, in the collection that is written for them (`agent.knowledge.roles`).
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,7 +10,7 @@ from typing import Any, Final
 
 from django.apps import AppConfig
 from django.contrib.auth.management import create_permissions
-from django.contrib.auth.models import Group, Permission
+from django.contrib.auth.models import Group, Permission, User
 
 _CATALOGUE: Final = [
     "inventory.category",
@@ -41,6 +42,15 @@ _CONVERSATIONS: Final = [
     "evaluation.evaluation",
     "evaluation.evaluationtrial",
 ]
+_KNOWLEDGE: Final = ["agent.knowledgeentry", "agent.unansweredquestion"]
+_ASKING: Final = {"agent.view_knowledgequestion"}
+_DECIDING: Final = [
+    "prescriptions.view_refillrequest",
+    "prescriptions.add_refillrequest",
+    "prescriptions.decide_refillrequest",
+    "prescriptions.fulfil_refillrequest",
+]
+_DEAD_LETTERS: Final = {"prescriptions.view_notification", "prescriptions.retry_notification"}
 _ALL: Final = ("view", "add", "change", "delete")
 
 
@@ -52,42 +62,70 @@ def _allow(actions: Iterable[str], models: Iterable[str]) -> set[str]:
     }
 
 
+_SWITCHES: Final = _allow(["view", "change"], ["prescriptions.siteswitches"])
 _EVERYBODY: Final = _allow(["view"], [*_CATALOGUE, *_STOCK, *_STORES, "stores.siteanswer"])
+_DESK: Final = _allow(["view", "change"], ["prescriptions.handoff"]) | {"prescriptions.view_replytemplate"}
 _CLINICAL: Final = (
     _EVERYBODY
-    | _allow(["view"], [*_PATIENTS, *_CONVERSATIONS])
-    | _allow(["view", "change"], ["prescriptions.handoff"])
+    | _DESK
+    | _allow(["view"], [*_PATIENTS, *_CONVERSATIONS, *_KNOWLEDGE, "prescriptions.oncall"])
+    | set(_DECIDING)
+    | _ASKING
 )
 
 ROLES: Final[Mapping[str, set[str]]] = {
-    "technician": _EVERYBODY | {"inventory.change_stocklevel"},
+    "technician": _EVERYBODY
+    | _DESK
+    | {"inventory.change_stocklevel"}
+    | {"prescriptions.view_refillrequest", "prescriptions.fulfil_refillrequest"},
     "pharmacist": _CLINICAL
     | {"inventory.change_stocklevel", "inventory.add_stocklevel", "prescriptions.change_patient"}
-    | {"stores.change_siteanswer"}
+    | _SWITCHES
+    | {"stores.change_siteanswer", "agent.publish_knowledgeentry", "agent.change_unansweredquestion"}
+    | _DEAD_LETTERS
+    | _allow(["add", "change"], ["prescriptions.replytemplate", "agent.knowledgeentry"])
+    | _allow(["delete"], ["agent.knowledgeentry"])
     | _allow(["add", "change", "delete"], [*_CATALOGUE, "prescriptions.allergy"]),
     "physician": _CLINICAL,
+    "endocrinologist": _ASKING,
+    "dentist": _ASKING,
     "auditor": _EVERYBODY
     | _allow(
         ["view"],
         [
             *_PATIENTS,
             *_CONVERSATIONS,
+            *_KNOWLEDGE,
             "prescriptions.handoff",
+            "prescriptions.replytemplate",
+            "prescriptions.refillrequest",
+            "prescriptions.oncall",
             "prescriptions.notification",
             "prescriptions.auditevent",
+            "prescriptions.siteswitches",
             "auth.user",
             "auth.group",
+            "staff.signincount",
+            "staff.accountrequest",
             "agent.chatsite",
         ],
     ),
     "administrator": _EVERYBODY
-    | _allow(_ALL, _STORES)
-    | {"stores.change_siteanswer"}
+    | _allow(_ALL, [*_STORES, "prescriptions.oncall"])
+    | _DEAD_LETTERS
+    | {"stores.change_siteanswer", "prescriptions.switch_site"}
+    | _SWITCHES
     | _allow(["view", "add", "change"], ["auth.user"])
-    | _allow(["view"], ["auth.group"])
+    | _allow(["view"], ["auth.group", "staff.signincount", "staff.accountrequest"])
+    | {"staff.unlock_signincount", "staff.decide_accountrequest"}
     | _allow(_ALL, ["agent.apikey"])
     | _allow(["view", "add", "change"], ["agent.chatsite"]),
 }
+
+
+def roles_of(user: User) -> set[str]:
+    """Return the names of somebody's groups."""
+    return set(user.groups.values_list("name", flat=True))
 
 
 def on_post_migrate(sender: AppConfig, using: str, **kwargs: Any) -> None:

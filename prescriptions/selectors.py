@@ -18,7 +18,9 @@ def contact_patient(contact: Contact) -> Patient | None:
 
     For `identity`, which writes its own audit lines; everybody else calls `patient_find`.
     """
-    return Patient.objects.filter(Q(email=contact.email) | Q(phone=contact.phone)).first()
+    return Patient.objects.filter(
+        Q(email=contact.email) | Q(phone=contact.phone) | Q(mrn=contact.mrn)
+    ).first()
 
 
 def patient_find(identifier: str, *, access: Access) -> Patient:

@@ -1,8 +1,8 @@
-"""Declare which fields of patients and prescriptions exist in each language."""
+"""Declare which fields of patients, prescriptions, reply templates and switches exist in each language."""
 
 from modeltranslation.translator import TranslationOptions, register
 
-from prescriptions.models import Patient, Prescription
+from prescriptions.models import Patient, Prescription, ReplyTemplate, SiteSwitches
 
 
 @register(Patient)
@@ -13,3 +13,13 @@ class PatientTranslation(TranslationOptions):
 @register(Prescription)
 class PrescriptionTranslation(TranslationOptions):
     fields = ("directions",)
+
+
+@register(ReplyTemplate)
+class ReplyTemplateTranslation(TranslationOptions):
+    fields = ("title", "text")
+
+
+@register(SiteSwitches)
+class SiteSwitchesTranslation(TranslationOptions):
+    fields = ("closed_text",)

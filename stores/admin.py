@@ -7,8 +7,9 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from modeltranslation.admin import TabbedTranslationAdmin, TranslationTabularInline
-from unfold.admin import ModelAdmin, TabularInline
+from unfold.admin import TabularInline
 
+from pharmacy_site.lib.admin import Recorded
 from stores.admin_forms import NamesFormSet
 from stores.models import (
     Locality,
@@ -57,7 +58,7 @@ class OpeningExceptionInline(TranslationTabularInline[OpeningException, Store], 
 
 
 @admin.register(Locality)
-class LocalityAdmin(ModelAdmin, TabbedTranslationAdmin[Locality]):
+class LocalityAdmin(Recorded, TabbedTranslationAdmin[Locality]):
     """Towns that customers name."""
 
     list_display = ["name_en", "name_he", "country", "is_prominent"]
@@ -69,7 +70,7 @@ class LocalityAdmin(ModelAdmin, TabbedTranslationAdmin[Locality]):
 
 
 @admin.register(Store)
-class StoreAdmin(ModelAdmin, TabbedTranslationAdmin[Store]):
+class StoreAdmin(Recorded, TabbedTranslationAdmin[Store]):
     """Branches and the online store, with their hours."""
 
     list_display = ["id", "name_en", "name_he", "kind", "locality", "phone", "is_active"]
@@ -90,7 +91,7 @@ class StoreAdmin(ModelAdmin, TabbedTranslationAdmin[Store]):
 
 
 @admin.register(SiteAnswer)
-class SiteAnswerAdmin(ModelAdmin, TabbedTranslationAdmin[SiteAnswer]):
+class SiteAnswerAdmin(Recorded, TabbedTranslationAdmin[SiteAnswer]):
     """What customers are told about parking, deliveries and the like; the subjects are those that the chat recognises."""
 
     list_display = ["topic_shown", "text_en", "text_he", "offer"]

@@ -29,6 +29,7 @@ __all__ = [
     "UnservedPlace",
     "exceptions_ahead",
     "hours_of_week",
+    "opening_periods",
     "opening_state",
     "phones_of_stores",
     "place_find",
@@ -103,30 +104,57 @@ def opening_state(store: Store, at: datetime) -> OpeningState:
     """
     zone = timezone.get_default_timezone()
     local = at.astimezone(zone)
-    week = _week(store)
-    special: dict[date, list[OpeningException]] = {}
-    for row in exceptions_ahead(store, local.date()):
-        special.setdefault(row.date, []).append(row)
-    if not week and not special:
+    calendar = _calendar(store, local.date())
+    if calendar is None:
         return OpeningState(None, None, None, [], "")
-
-    def periods(day: date) -> list[Period]:
-        if day in special:
-            return sorted((row.opens, row.closes) for row in special[day] if row.opens and row.closes)
-        return week.get(day.weekday(), [])
-
-    today = periods(local.date())
-    note = next((str(row.note) for row in special.get(local.date(), []) if row.note), "")
+    today, note = calendar.periods(local.date()), calendar.note(local.date())
     for opens, closes in today:
         if opens <= local.time() < closes:
             return OpeningState(True, datetime.combine(local.date(), closes, zone), None, today, note)
-    for ahead in range(LOOK_AHEAD_DAYS):
-        day = local.date() + timedelta(days=ahead)
-        for opens, _closes in periods(day):
-            start = datetime.combine(day, opens, zone)
-            if start > local:
-                return OpeningState(False, None, start, today, note)
-    return OpeningState(False, None, None, today, note)
+    ahead = opening_periods(store, at)
+    return OpeningState(False, None, ahead[0][0] if ahead else None, today, note)
+
+
+def opening_periods(store: Store, at: datetime) -> list[tuple[datetime, datetime]]:
+    """Return when the store opens and closes, for two weeks from `at`; the first may have begun. Empty without hours."""
+    zone = timezone.get_default_timezone()
+    local = at.astimezone(zone)
+    calendar = _calendar(store, local.date())
+    if calendar is None:
+        return []
+    days = [local.date() + timedelta(days=ahead) for ahead in range(LOOK_AHEAD_DAYS)]
+    found = [
+        (datetime.combine(day, opens, zone), datetime.combine(day, closes, zone))
+        for day in days
+        for opens, closes in calendar.periods(day)
+    ]
+    return [(opens, closes) for opens, closes in found if closes > local]
+
+
+@dataclass(frozen=True, slots=True)
+class _Calendar:
+    """The hours of a store's weekdays, and the dated exceptions that replace them."""
+
+    week: dict[int, list[Period]]
+    special: dict[date, list[OpeningException]]
+
+    def periods(self, day: date) -> list[Period]:
+        if day in self.special:
+            rows = self.special[day]
+            return sorted((row.opens, row.closes) for row in rows if row.opens and row.closes)
+        return self.week.get(day.weekday(), [])
+
+    def note(self, day: date) -> str:
+        return next((str(row.note) for row in self.special.get(day, []) if row.note), "")
+
+
+def _calendar(store: Store, day: date) -> _Calendar | None:
+    """Return the store's hours from this day on, or None if none are on file."""
+    week = _week(store)
+    special: dict[date, list[OpeningException]] = {}
+    for row in exceptions_ahead(store, day):
+        special.setdefault(row.date, []).append(row)
+    return _Calendar(week, special) if week or special else None
 
 
 def _week(store: Store) -> dict[int, list[Period]]:

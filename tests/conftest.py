@@ -2,18 +2,74 @@
 
 import gc
 import os
+import re
+import sys
 from collections.abc import Iterator
+from itertools import zip_longest
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.test import TransactionTestCase
+from django.utils import translation
 from network import switched_off
 from scripted_model import ScriptedModel
 from served_site import Site, demo_database, free_port, served
 from snapshots import snapshots
 
+from pharmacy_site.lib.private_files import new_files_private
+
 gc.disable()  # until the tests are collected: what is imported and collected stays to the end
+
+
+# What these look at is read and said; the rows behind it are the same on each database.
+ABOUT_WORDS = re.compile(
+    r"tests/llm/|tests/agent/test_(answers|beside_cards|cards|emergency\w*|facts|handoff_reason|knowledge_chat|lookalikes"
+    r"|open_emergency|refill_(answers|called_off|names|times|wishes)|site_answers|unassessed|who_answers|withdrawal)\.py"
+)
+
+
+OF_PROCESSES = re.compile(
+    r"tests/(services/test_(delivery|refill_crashes|served_limits)|hardening/test_floods)\.py"
+)
+
+
+SLOW = (
+    "/tests/services/",
+    "/tests/browser/",
+    "/tests/evaluation/",
+    "/tests/test_",
+    "/tests/hardening/",
+    "/tests/llm/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that CI runs once, and let the slow files begin, so that no worker is left with one at the end.
+
+    CI runs once what has the same result on each database, and what is about several processes.
+    """
+    _slow_first(items)
+    for item in items:
+        if OF_PROCESSES.search(item.path.as_posix()):
+            item.add_marker("processes")
+        given = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
+        if not given and item.get_closest_marker("django_db") is None:
+            item.add_marker("no_database")
+        elif ABOUT_WORDS.search(item.path.as_posix()):
+            item.add_marker("words")
+
+
+def _slow_first(items: list[pytest.Item]) -> None:
+    """Order the files: one of each slow part in turn, since four browsers at a time would wait for each other, then the rest."""
+    files: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path.as_posix(), []).append(item)
+    slow = [[file for file in files if part in file] for part in SLOW]
+    first = [file for turn in zip_longest(*slow) for file in turn if file]
+    items[:] = [
+        item for file in [*first, *(file for file in files if file not in first)] for item in files[file]
+    ]
 
 
 def pytest_collection_finish() -> None:
@@ -23,7 +79,10 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    new_files_private()  # as in manage.py and the applications, by which the site is entered
     settings.NOTIFICATIONS_INLINE = True
+    # Only the tests of the second factor give one.
+    settings.SECOND_FACTOR_REQUIRED = False
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     # What somebody collected here for a site may be older than the sources.
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
@@ -54,6 +113,13 @@ def network_of_session() -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
+def page_language() -> Iterator[None]:
+    """End the language of a page that a test asked for: Django's client answers in the test's own thread."""
+    yield
+    translation.deactivate()
+
+
+@pytest.fixture(autouse=True)
 def network(network_of_session: list[str]) -> Iterator[list[str]]:
     """Fails a test that tried to leave this machine, even if its code took the refusal for an outage."""
     network_of_session.clear()
@@ -71,6 +137,32 @@ def _marked_as_changed(self: TransactionTestCase) -> None:
 TransactionTestCase._fixture_teardown = _marked_as_changed  # type: ignore[method-assign]
 
 
+class _DemoIndexes:
+    """Keeps the search indexes of the demo data between tests; building one takes as long as three tests."""
+
+    def __init__(self) -> None:
+        self._states: dict[Any, dict[str, Any]] = {}  # of each demo state, by role
+        self._built: dict[Any, Any] = {}
+
+    def put_back(self, indexing: Any, state: str, *, is_about_them: bool) -> None:
+        """Drop the indexes of the test before, and put those of the demo data back that were built already."""
+        known = [one for states in self._states.values() for one in states.values()]
+        self._built |= {held.state: held for held in indexing._held.values() if held.state in known}
+        indexing.indexes_forget()
+        if state != "demo" or is_about_them:
+            return
+        if (key := snapshots.current) not in self._states:
+            roles = indexing.KnowledgeCollection.objects.values_list("role", flat=True)
+            self._states[key] = {role: indexing._state(role) for role in roles}
+        for role, one in self._states[key].items():
+            # A test that published, and was rolled back, leaves an index of a later state.
+            if (held := self._built.get(one)) and held.state == one:
+                indexing._held[role] = held
+
+
+_demo_indexes = _DemoIndexes()
+
+
 @pytest.fixture
 def _database_state(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
     """The state that this test begins with, committed before its transaction opens."""
@@ -80,6 +172,11 @@ def _database_state(request: pytest.FixtureRequest, django_db_setup: None, djang
     state = "demo" if {"demo", "demo_committed"} & set(request.fixturenames) else "empty"
     with django_db_blocker.unblock():
         snapshots.restore(state)
+        if indexing := sys.modules.get("agent.knowledge.indexing"):
+            about_them = "/knowledge/" in request.node.path.as_posix()
+            _demo_indexes.put_back(indexing, state, is_about_them=about_them)
+    if switches := sys.modules.get("prescriptions.switches"):
+        switches.board.forget()
 
 
 @pytest.fixture
@@ -117,8 +214,11 @@ def chat_server(
         "IDENTITY_CODES_PER_CONTACT_HOUR": "100000",
         "IDENTITY_CODES_PER_ADDRESS_HOUR": "100000",
         "CHAT_SOCKETS_PER_MINUTE": "100000",
+        "CHAT_CONVERSATIONS_PER_HOUR": "100000",
+        "CHAT_FRAMES_PER_SECOND": "1000",
         "CHAT_SOCKETS_OPEN": "500",
         "CHAT_MESSAGES_PER_MINUTE": "60",
+        "HANDOFFS_PER_ADDRESS": "100000",
     }
     with served(env, free_port(), folder / "server.log") as site:
         yield site

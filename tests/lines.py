@@ -13,8 +13,14 @@ class Line:
         self._whole = True
         self._open: set[socket.socket] = set()
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self.port = int(self._listener.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
         threading.Thread(target=self._accept, daemon=True).start()
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it carries anything."""
+        return self._whole
 
     def cut(self) -> None:
         self._whole = False

@@ -1,6 +1,7 @@
 """The site served in a process of its own, on a database of its own; imported by the tests that need it."""
 
 import fcntl
+import json
 import os
 import socket
 import sqlite3
@@ -11,7 +12,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from django.db import connection
 
 ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
+FULL = "FAULTS_EXAMPLES" in os.environ  # as `make test-faults` sets it: the long versions
 
 
 def missing(what: str) -> None:
@@ -27,6 +29,44 @@ def missing(what: str) -> None:
     if IN_CI:
         pytest.fail(f"{what} must be there in CI")
     pytest.skip(f"{what} is not there")
+
+
+_SHELL = """
+import contextlib, io, json, sys, traceback
+from django.db import connections
+for line in sys.stdin:
+    said, error = io.StringIO(), ""
+    with contextlib.redirect_stdout(said):
+        try:
+            exec(json.loads(line), {})
+        except BaseException:
+            error = traceback.format_exc()
+    connections.close_all()
+    print(json.dumps([said.getvalue(), error]), flush=True)
+"""
+
+
+class Shell:
+    """A Django shell on a served site's database; it stays open, because each start takes a second of the processor."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "manage.py", "shell", "-v0", "-c", _SHELL],
+            cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def run(self, code: str) -> str:
+        """Run code with names of its own, and return what it prints."""
+        assert self._process.stdin and self._process.stdout
+        self._process.stdin.write(json.dumps(code) + "\n")
+        self._process.stdin.flush()
+        said, error = json.loads(self._process.stdout.readline())
+        assert not error, error
+        return str(said)
+
+    def end(self) -> None:
+        """Let it end by itself."""
+        self._process.communicate(timeout=20)
 
 
 @dataclass(frozen=True)
@@ -37,13 +77,25 @@ class Site:
     ws_url: str
     env: dict[str, str]
     process: subprocess.Popen[bytes]
+    _shells: list[Shell] = field(default_factory=list)
+
+    def shell(self, code: str) -> str:
+        """Run code on the served site's database, in another process, and return what it prints."""
+        if not self._shells:
+            self._shells.append(Shell(self.env))
+        return self._shells[0].run(code).strip()
+
+    def shell_end(self) -> None:
+        """End the process of `shell`."""
+        while self._shells:
+            self._shells.pop().end()
 
     def manage(self, *arguments: str) -> str:
         """Runs a management command on the served site's database."""
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT, env=self.env, check=True, capture_output=True, text=True,
-        )  # fmt: skip
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
         return done.stdout
 
 
@@ -130,7 +182,11 @@ def wait_until_served(url: str, process: subprocess.Popen[bytes], seconds: float
 
 @contextmanager
 def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -> Iterator[Site]:
-    """Serves the site as `make run` does, or with daphne."""
+    """Serves the site as `make run` does, or with daphne.
+
+    With few connections each: PostgreSQL has a hundred for all sites that the workers of a run serve at a time.
+    """
+    env = {"DATABASE_POOL": "8", **env}
     command = [sys.executable, "manage.py", "serve", "--port", str(port)]
     if server == "daphne":
         application = "pharmacy_site.asgi:application"
@@ -138,10 +194,12 @@ def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
+    site = Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env, process)
     try:
         wait_until_served(url, process)
-        yield Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env, process)
+        yield site
     finally:
+        site.shell_end()
         process.terminate()
         try:
             process.wait(10)

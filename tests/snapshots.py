@@ -23,13 +23,13 @@ class _Snapshots:
 
     def __init__(self) -> None:
         self._restorers: dict[tuple[str, date | None], Callable[[], None]] = {}
-        self._current: tuple[str, date | None] | None = None
+        self.current: tuple[str, date | None] | None = None
         self._installed = connection.settings_dict["NAME"]
 
     def restore(self, state: str) -> None:
         """Bring the database to a state; outside of transactions."""
         key = (state, timezone.localdate() if state == "demo" else None)
-        if key == self._current:
+        if key == self.current:
             return
         assert connection.settings_dict["NAME"] != self._installed, "this is no test database"
         if key in self._restorers:
@@ -40,11 +40,11 @@ class _Snapshots:
                 self.restore("empty")
                 call_command("load_demo", verbosity=0, stdout=StringIO())
             self._restorers[key] = _take(f"snapshot_{len(self._restorers)}")
-        self._current = key
+        self.current = key
 
     def changed(self) -> None:
         """Let the next restore happen, whatever state it asks for."""
-        self._current = None
+        self.current = None
 
 
 def _take(name: str) -> Callable[[], None]:

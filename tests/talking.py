@@ -93,6 +93,9 @@ class Talk:
         claim = claim or self.claim()
         asyncio.run(self.answering(claim))
         self.run = Run.objects.get(pk=claim.run.pk)
+        if self.run.answer_seq is None:
+            self.payload = {"text": ""}  # a person answers
+            return
         self.event = Event.objects.get(conversation=self.conversation, seq=self.run.answer_seq)
         self.payload = self.event.payload
 

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.proof
+
 ROOT = Path(__file__).resolve().parent.parent
 ASK = """
 import django, json
@@ -28,7 +30,13 @@ print(json.dumps([[answer.status_code, answer.json()] for answer in answers]))
 
 
 @pytest.mark.parametrize(
-    "name", ["tool_http", "chat_turn", "model_turn", "chat_load", "chat_page", "catalogue_import"]
+    "name",
+    [
+        *("tool_http", "chat_turn", "model_turn", "chat_load", "chat_page", "catalogue_import", "refills"),
+        "knowledge_retrieval",
+        "knowledge_flow",
+        "audit_log",
+    ],
 )
 def test_each_table_has_a_title_its_notes_and_a_measurement(name: str) -> None:
     module = importlib.import_module(f"benchmarks.{name}")
@@ -110,6 +118,59 @@ def test_the_generated_catalogue_is_one_that_the_import_accepts(tmp_path: Path, 
     rows = list(csv.DictReader(io.StringIO(first.getvalue())))
     products = [product_read(row) for row in rows if is_for_humans(row)]
     assert len(rows) == 45 and len({product.external_id for product in products}) == 40
+
+
+def test_each_way_to_walk_a_refill_dispenses_it(demo: None) -> None:
+    from benchmarks import refills
+    from prescriptions.models import RefillTransition, SimulatedOrder
+
+    people = refills.prescriptions(6)
+    for name, way in refills.WAYS.items():
+        before = RefillTransition.objects.count()
+        walls, _ = refills.taken(way, people, 2)
+        assert len(walls) == 2 and all(walls)
+        written = RefillTransition.objects.count() - before
+        assert written == 2 * (1 if name == refills.BARE else 1 + refills.STEPS)
+    assert SimulatedOrder.objects.count() == 6
+
+
+def test_each_way_to_retrieve_finds_what_is_asked_in_other_words(db: None) -> None:
+    from benchmarks import knowledge_retrieval
+
+    texts = knowledge_retrieval.entries(200)
+    plain = knowledge_retrieval.Plain(texts)
+    for opened in knowledge_retrieval.ways("sqlite").values():
+        ours, theirs, found = knowledge_retrieval.taken(opened(texts), plain.search, texts, 10)
+        assert len(ours) == len(theirs) == 10 and found == 1.0
+
+
+def test_the_knowledge_flow_is_measured_by_rules_and_with_a_model(
+    db: None, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from benchmarks import knowledge_flow, model_loops, model_turn
+    from benchmarks.knowledge_retrieval import entries, published
+
+    texts = entries(100)
+    published(texts, knowledge_flow._ROLE, 2)
+    with model_turn.model_served("benchmarks.knowledge_server") as port:
+        settings.OPENAI_BASE_URL = base_url = f"http://127.0.0.1:{port}/v1"
+        settings.OPENAI_API_KEY, settings.OPENAI_MODEL = model_loops.KEY, model_loops.MODEL
+        settings.OPENAI_EMBEDDING_MODEL = ""
+        monkeypatch.setenv("OPENAI_BASE_URL", base_url)
+        for has_model, requests in ((False, 0), (True, 6)):
+            found = knowledge_flow.row("sqlite", texts, has_model=has_model, count=3)
+            assert (found["requests"], found["right"]) == (requests, 1.0) and found["p50 ms"] > 0
+
+
+def test_the_filled_audit_log_verifies_and_goes_on(db: None) -> None:
+    from benchmarks import audit_log
+    from prescriptions.audit import audit_record, audit_verify
+    from prescriptions.models import AuditEvent
+
+    before = AuditEvent.objects.count()
+    audit_log.fill(50)
+    audit_record(who="system", what="x", where="y")
+    assert AuditEvent.objects.count() == before + 51 and audit_verify() is None
 
 
 def test_a_table_lines_up_words_left_and_numbers_right() -> None:

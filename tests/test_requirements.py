@@ -1,7 +1,11 @@
 """The lock files: all that is pinned, each file with its hash, and all that the site imports."""
 
 import ast
+import json
+import os
 import re
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from importlib.metadata import packages_distributions
@@ -10,8 +14,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("pharmacy_site", "stores", "inventory", "prescriptions", "agent", "evaluation")
-DEVELOPMENT = {"time-machine", "polib", "scikit-learn"}
+PACKAGES = ("pharmacy_site", "stores", "inventory", "prescriptions", "staff", "agent", "evaluation")
+DEVELOPMENT = {"time-machine", "polib", "scikit-learn", "bm25s"}
 """What only playing an evaluation and checking translations import; both commands say so."""
 
 
@@ -60,3 +64,20 @@ def test_what_the_site_imports_is_locked() -> None:
     locked = {name for name, _ in versions(entries("requirements.lock"))}
     needed = {re.sub(r"[-_.]+", "-", known[module][0]).lower() for module in foreign}
     assert needed - locked == DEVELOPMENT
+
+
+def test_a_bill_of_materials_is_made_in_a_fresh_copy_and_is_whole(tmp_path: Path) -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not there")
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    command = ["make", "--old-file=.venv/test", "sbom", f"BIN={Path(sys.executable).parent}"]
+    # Not as a part of a make that may run this test.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    made = tmp_path / "var" / "sbom.cdx.json"
+    components = json.loads(made.read_text(encoding="utf-8"))["components"]
+    listed = {(re.sub(r"[-_.]+", "-", one["name"]).lower(), one["version"]) for one in components}
+    assert listed == versions(entries("requirements.lock"))
+    assert (made.stat().st_mode & 0o777, made.parent.stat().st_mode & 0o777) == (0o600, 0o700)

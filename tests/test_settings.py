@@ -16,7 +16,15 @@ from environs import EnvValidationError
 
 ROOT = Path(__file__).resolve().parent.parent
 SETTINGS = ROOT / "pharmacy_site" / "settings.py"
-ANY_TEXT = {"SECRET_KEY", "OPENAI_API_KEY"}
+ANY_TEXT = {
+    "SECRET_KEY",
+    "AUDIT_KEY",
+    "AUDIT_KEYS_OLD",
+    "OPENAI_API_KEY",
+    "OPENAI_EMBEDDING_MODEL",
+    "OPENAI_FAST_MODEL",
+    "HANDOFF_WEBHOOK_KEY",
+}
 NUMBERS = ["", "many", "-1", "0", "1.5"]
 REFUSED: Mapping[str, list[str]] = {
     "DEBUG": ["maybe"],
@@ -40,6 +48,9 @@ REFUSED: Mapping[str, list[str]] = {
     "STATIC_ROOT": [""],
     "REDIS_URL": ["localhost:6379", "http://localhost", "redis://"],
     "CELERY_BROKER_URL": ["localhost", "redsi://localhost/0"],
+    "AUDIT_ANCHOR": ["ftp://example.com/anchors", "two words"],
+    "QDRANT_URL": ["localhost:6333", "qdrant://localhost"],
+    "KNOWLEDGE_ROLE": ["Customer", "patient diabetes", "_x", "x" * 41],
     "EMAIL_URL": ["", "nonsense", "post://mail.example.com", "smtp://mail.example.com:port"],
     "DEFAULT_FROM_EMAIL": ["", "pharmacy", "pharmacy@", "@example.com"],
     "TIME_ZONE": ["", "Jaffa", "../UTC"],
@@ -49,7 +60,8 @@ REFUSED: Mapping[str, list[str]] = {
     "EMERGENCY_MEDICAL": ["", "ambulance"],
     "EMERGENCY_POISON": ["poison centre"],
     "EMERGENCY_CRISIS": ["", "somebody"],
-    "CHAT_IDENTITY": ["", "nonsense", "dob", "OTP"],
+    "CHAT_IDENTITY": ["", "nonsense", "DOB", "OTP"],
+    "CHAT_TERMINAL": ["perhaps"],
     "IDENTITY_CODES_PER_DAY": NUMBERS,
     "IDENTITY_CODES_PER_CONTACT_HOUR": NUMBERS,
     "IDENTITY_CODES_PER_ADDRESS_HOUR": NUMBERS,
@@ -69,11 +81,25 @@ REFUSED: Mapping[str, list[str]] = {
     "CHAT_HELLO_TIMEOUT": NUMBERS,
     "CHAT_MESSAGES_PER_MINUTE": NUMBERS,
     "CHAT_MESSAGES_PER_DAY": NUMBERS,
+    "CHAT_FRAMES_PER_SECOND": NUMBERS,
+    "CHAT_CONVERSATIONS_PER_HOUR": NUMBERS,
     "CHAT_SOCKETS_PER_MINUTE": NUMBERS,
     "CHAT_SOCKETS_OPEN": NUMBERS,
     "CHAT_SOCKETS_TOTAL": NUMBERS,
     "CHAT_IDLE_TIMEOUT": NUMBERS,
     "CHAT_RETENTION_DAYS": NUMBERS,
+    "RETENTION_NOTIFICATIONS_DAYS": NUMBERS,
+    "RETENTION_CHALLENGES_DAYS": NUMBERS,
+    "RETENTION_HANDOFFS_DAYS": NUMBERS,
+    "RETENTION_TOOL_CALLS_DAYS": NUMBERS,
+    "RETENTION_SESSIONS_DAYS": NUMBERS,
+    "RETENTION_AUDIT_DAYS": NUMBERS,
+    "SITE_URL": ["example.com", "ftp://example.com"],
+    "HANDOFF_WEBHOOK": ["example.com", "ftp://example.com"],
+    "HANDOFFS_PER_CONVERSATION": NUMBERS,
+    "HANDOFFS_PER_CONTACT": NUMBERS,
+    "HANDOFFS_PER_ADDRESS": NUMBERS,
+    "METRICS_KEY": ["short", "x" * 31, "two words " * 8],
     "LOG_LEVEL": ["", "loud", "info"],
 }
 ACCEPTED: Mapping[str, list[str]] = {
@@ -86,13 +112,17 @@ ACCEPTED: Mapping[str, list[str]] = {
     ],
     "REDIS_URL": ["", "redis://127.0.0.1:6379/7", "rediss://:secret@redis.example.com"],
     "CELERY_BROKER_URL": ["", "redis://localhost", "amqp://guest:guest@localhost//"],
+    "AUDIT_ANCHOR": ["", "/mnt/audit/anchors.jsonl", "s3://bucket/folder"],
+    "METRICS_KEY": ["", "Zk3-".ljust(32, "x")],
+    "QDRANT_URL": ["", "http://localhost:6333", "https://qdrant.example.com/"],
+    "KNOWLEDGE_ROLE": ["", "customer", "patient_diabetes"],
     "EMAIL_URL": ["console://", "submission://user:password@host", "file:///tmp/mail"],
     "DEFAULT_FROM_EMAIL": ["Pharmacy <pharmacy@example.com>"],
     "TIME_ZONE": ["UTC", "America/Argentina/Buenos_Aires"],
     "API_RATE": ["10/s", "600/minute", "100000000/min", "5/d"],
     "EMERGENCY_MEDICAL": ["*101", "+972 3-100 1000"],
     "EMERGENCY_POISON": ["", "04-7771900"],
-    "CHAT_IDENTITY": ["otp", "identifier"],
+    "CHAT_IDENTITY": ["otp", "dob", "identifier"],
     "OPENAI_BASE_URL": ["", "http://localhost:11434/v1"],
     "OPENAI_TIMEOUT": ["59.9", "0.5"],
     "OPENAI_COST_PER_DAY": ["0", "12.5"],
@@ -154,7 +184,7 @@ def test_no_server_starts_with_a_setting_that_cannot_be_used(server: list[str]) 
     )
     assert done.returncode != 0
     assert '"CHAT_IDENTITY" invalid: ' in done.stderr
-    assert "Write one of: otp, identifier." in done.stderr
+    assert "Write one of: otp, dob, identifier." in done.stderr
 
 
 # -- The key of an installation that sets none -----------------------------------------------------------------

@@ -23,7 +23,7 @@ def rows() -> dict[str, list[tuple[Any, ...]]]:
             field.attname
             for field in model._meta.concrete_fields
             if not isinstance(field, models.DateTimeField)
-            and field.attname != "password"
+            and field.attname not in ("password", "token")
             # The index is inserted in the order in which the database reads its source, which may differ.
             and not (field.primary_key and model is MedicationTerm)
         ]

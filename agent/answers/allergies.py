@@ -44,4 +44,6 @@ def _warning(renderer: Renderer, match: dict[str, Any]) -> str:
         name=renderer.name(match["product"]),
         detail=renderer.name(match["detail"]),
     )
+    if match.get("is_listed"):  # nobody asked about this one
+        source = renderer.say("allergy_listed", name=renderer.name(match["product"])) + f" {source}"
     return f"{source} {belongs}"

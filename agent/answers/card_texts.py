@@ -14,6 +14,8 @@ _BLOCKS: Final[Mapping[str, Sequence[str]]] = {
     "stores": ("name", "stock", "km", "hours", "today", "note", "phone"),
     "products": ("name", "tag", "stock"),
     "pairs": ("label", "names", "text"),
+    "steps": ("label", "mark", "time"),
+    "items": ("title", "text", "date"),
     "prescriptions": ("name", "status", "refills", "refill", "rows", "ask"),
 }
 """What `static/chat/cards.js` shows of each block of a card, in its order."""

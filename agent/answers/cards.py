@@ -79,6 +79,22 @@ class PrescriptionItem(TypedDict):
     ask: NotRequired[Row]
 
 
+class Step(TypedDict):
+    """A step of a refill: `state` is "done", "now", "next" or "stopped", `mark` the same in words."""
+
+    label: str
+    state: str
+    mark: str
+    time: str
+
+
+class SourceItem(TypedDict):
+    """A stored answer's question, and where the answer is from."""
+
+    title: str
+    text: str
+
+
 class CardData(TypedDict, total=False):
     """What a card shows; each function below says which of it is on its card."""
 
@@ -94,10 +110,14 @@ class CardData(TypedDict, total=False):
     products: list[ProductRow]
     pairs: list[InteractionPair]
     prescriptions: list[PrescriptionItem]
+    steps: list[Step]
+    items: list[SourceItem]
     action: str
 
 
-Kind = Literal["medication", "stock", "equivalents", "interactions", "prescriptions", "identity", "handoff"]
+Kind = Literal[
+    "medication", "stock", "equivalents", "interactions", "prescriptions", "identity", "handoff", "refill", "sources"
+]  # fmt: skip
 
 
 class Card(TypedDict):
@@ -304,14 +324,22 @@ def _prescription(renderer: Renderer, row: PrescriptionRow, facts: Facts) -> Pre
 
 
 def identity_card(renderer: Renderer) -> Card:
-    """Return the card that asks for a code; whether one was sent is not said."""
-    note = renderer.say("card_identity_note", minutes=settings.IDENTITY_CODE_TTL // 60)
+    """Return the card that asks for a code or a date of birth; whether there is such an account is not said."""
+    key = "card_identity_birth" if renderer.turn.identity_policy == "dob" else "card_identity_note"
+    note = renderer.say(key, minutes=settings.IDENTITY_CODE_TTL // 60)
     return _card("identity", {"title": renderer.say("card_identity"), "note": note})
 
 
 def elsewhere_card(renderer: Renderer) -> Card:
     """Return the card that leads to a window of our own, where customers can identify."""
     return _card("identity", {"title": renderer.say("card_elsewhere"), "action": "continue"})
+
+
+def sources_card(renderer: Renderer, quotes: Sequence[Mapping[str, Any]]) -> Card:
+    """Return the card of stored answers: the question of each, and where the answer is from."""
+    items = [SourceItem(title=str(quote["question"]), text=str(quote["source"])) for quote in quotes]
+    title, words = renderer.say("card_sources"), {"window": renderer.say("card_window")}
+    return _card("sources", {"title": title, "items": items, "words": words})
 
 
 def handoff_card(renderer: Renderer, number: str, reason: str) -> Card:

@@ -35,12 +35,7 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
     """
     before = turn.state.get("emergency")
     open_kinds = {*map(str, kinds), *(before["kinds"] if before else ())}
-    texts = [_sentence("emergency", kind, turn.language) for kind in kinds]
-    others = {alarm.language for alarm in alarms if alarm.language}
-    if others:
-        second: Language = "he" if turn.language == "en" else "en"
-        own = [_other_language(language, kinds) for language in sorted(others)]
-        texts = [*own, *texts, *(_sentence("emergency", kind, second) for kind in kinds)]
+    texts = alarm_texts(alarms, kinds, turn.language)
     opened: OpenEmergency = {"kinds": [kind for kind in Emergency if kind in open_kinds], "calm": 0}
     state: ConversationState = {**turn.state, "pending": None, "emergency": opened}
     if kinds[0] in _PERSON_FIRST:
@@ -56,6 +51,17 @@ def alarm_reply(turn: Turn, alarms: Sequence[Alarm], kinds: Sequence[Emergency])
         line = _sentence("emergency_line", Emergency.SELF_HARM, turn.language)
         reply = reply.framed(after=line)
     return _with_phones(reply)
+
+
+def alarm_texts(alarms: Sequence[Alarm], kinds: Sequence[Emergency], language: Language) -> list[str]:
+    """Return whom to call, one paragraph for each kind; also in the language that the message was in, if it is another one."""
+    texts = [_sentence("emergency", kind, language) for kind in kinds]
+    others = {alarm.language for alarm in alarms if alarm.language}
+    if not others:
+        return texts
+    second: Language = "he" if language == "en" else "en"
+    own = [_other_language(other, kinds) for other in sorted(others)]
+    return [*own, *texts, *(_sentence("emergency", kind, second) for kind in kinds)]
 
 
 def ended_reply(turn: Turn) -> Reply:

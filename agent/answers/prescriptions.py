@@ -73,4 +73,16 @@ def refill_text(renderer: Renderer, row: PrescriptionRow, facts: Facts) -> str:
     if verdict != "yes":
         return text
     left = renderer.count("refills_left", row["refills_left"])
+    if early := early_text(renderer, name, facts):
+        return f"{early} {left}"
     return paragraphs(f"{text} {left}", renderer.say("refill_note", name=name))
+
+
+def early_text(renderer: Renderer, name: str, facts: Facts) -> str:
+    """Say since when and from when, of a prescription whose last fill is not used up enough; "" for another one."""
+    filled, until = facts.get("last_filled_on"), facts.get("too_early_until")
+    if not (filled and until):
+        return ""
+    return renderer.say(
+        "refill_early", name=name, filled=renderer.date(str(filled)), date=renderer.date(str(until))
+    )

@@ -107,13 +107,41 @@ def label(kind: str, value: str, language: Language) -> str:
     return value if pair is None else pair[0 if language == "en" else 1]
 
 
-def error_text(code: str, language: str, *, tries_left: int | None = None) -> str:
-    """Return the sentence for a chat error."""
+def waited(seconds: int, language: Language) -> str:
+    """Return when something can be tried again, never too early: "in 20 seconds", "in 5 minutes", "in 2 hours"."""
+    key, n = wait_of(seconds)
+    return count(key, language, n)
+
+
+def wait_of(seconds: int) -> tuple[str, int]:
+    """Return the key of the plural sentence for a time to wait, and its number."""
+    if seconds < 60:
+        return "in_seconds", seconds
+    if seconds <= 119 * 60:
+        return "in_minutes", -(-seconds // 60)
+    return "in_hours", -(-seconds // 3600)
+
+
+def error_text(
+    code: str,
+    language: str,
+    *,
+    tries_left: int | None = None,
+    retry_after: int | None = None,
+    by_birth: bool = False,
+) -> str:
+    """Return the sentence for a chat error; `by_birth` where a date of birth is asked for in place of a code.
+
+    `retry_after` is the number of seconds until the message can be sent again; without it the sentence says a minute.
+    """
     lang = as_language(language)
     if code == "code_wrong" and tries_left is not None:
-        return count("code_wrong", lang, tries_left)
+        return count("birth_wrong" if by_birth else "code_wrong", lang, tries_left)
     key = f"error_{code}"
-    return say(key if key in SENTENCES else "error_internal", lang)
+    if by_birth and code in ("code_wrong", "code_expired", "locked"):
+        key = f"error_birth_{code.removeprefix('code_')}"
+    when = waited(60 if retry_after is None else retry_after, lang)
+    return say(key if key in SENTENCES else "error_internal", lang, when=when)
 
 
 def tool_label(name: str, arguments: Mapping[str, Any], language: Language) -> str:

@@ -70,6 +70,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "I'm sorry this isn't helping. Shall I pass you on to a person?",
         "מצטער שלא הצלחתי לעזור. להעביר אתכם לאדם מהצוות?",
     ),
+    "is_anybody_there": (
+        "I'm here: the pharmacy's digital assistant. Shall I pass you on to a person?",
+        "אני כאן: העוזר הדיגיטלי של בית המרקחת. להעביר אתכם לאדם מהצוות?",
+    ),
     "offer_person": (
         "A pharmacist can help with this. Shall I pass you on?",
         "רוקח או רוקחת יוכלו לעזור בכך. להעביר אתכם?",
@@ -109,6 +113,38 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "refuse_3": (
         "That needs someone who can look at your situation: a pharmacist or a doctor. I can only share facts.",
         "לכך נדרש מי שמכיר את מצבכם: רוקח או רופא. אני יכול למסור עובדות בלבד.",
+    ),
+    # -- the knowledge base outside the chat -----------------------------------------------------------------
+    "knowledge_nothing": (
+        "There is no reviewed answer to this question.",
+        "אין לנו תשובה בדוקה לשאלה הזו.",
+    ),
+    "knowledge_unavailable": (
+        "The stored answers cannot be searched right now. Please try again in a minute.",
+        "אי אפשר לחפש כרגע בתשובות השמורות. נסו שוב בעוד דקה.",
+    ),
+    # -- the knowledge base in the chat ------------------------------------------------------------------------
+    "knowledge_stored": (
+        "I can't put an answer together right now. These are stored answers, word for word:",
+        "כרגע איני יכול להרכיב תשובה. אלה תשובות שמורות, מילה במילה:",
+    ),
+    "knowledge_source": ("Source: {source}.", "מקור: {source}."),
+    "knowledge_found_nothing": (
+        "I found no reviewed answer to that in our knowledge base. A pharmacist can help: shall I pass you on?",
+        "לא מצאתי על כך תשובה בדוקה במאגר הידע שלנו. רוקח או רוקחת יוכלו לעזור: להעביר אתכם?",
+    ),
+    "knowledge_near": (
+        "I have no reviewed answer to exactly that. Is it one of the questions below? If not, a pharmacist can help: shall I pass"
+        " you on?",
+        "אין לי תשובה בדוקה בדיוק על כך. האם זו אחת השאלות שלמטה? אם לא, רוקח או רוקחת יוכלו לעזור: להעביר אתכם?",
+    ),
+    "knowledge_unreachable": (
+        "Our knowledge base can't be searched right now. Please ask again in a minute, or ask a pharmacist: shall I pass you on?",
+        "אי אפשר לחפש כרגע במאגר הידע שלנו. אפשר לשאול שוב בעוד דקה, או לשאול רוקח או רוקחת: להעביר אתכם?",
+    ),
+    "chat_closed": (
+        "The chat is closed at the moment. Please call a branch, or come in.",
+        "הצ'אט סגור כרגע. אפשר להתקשר לסניף או להגיע אליו.",
     ),
     "urgent_line": ("If this is urgent, call {medical}.", "אם זה דחוף, התקשרו ל-{medical}."),
     "refuse_comparison": (
@@ -386,6 +422,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     ),
     "allergy_said": ("You mentioned an allergy to {allergen}.", "ציינתם אלרגיה ל{allergen}."),
     "allergy_file": ("An allergy to {allergen} is on your file.", "בתיק שלכם רשומה אלרגיה ל{allergen}."),
+    "allergy_listed": (
+        "About another medicine on your list, {name}:",
+        "לגבי תרופה אחרת ברשימה שלכם, {name}:",
+    ),
     "allergy_ingredient": (
         "{name} contains {detail}. Speak to a pharmacist or doctor before it is taken.",
         "{name} מכיל {detail}. יש לשוחח עם רוקח או רופא לפני הנטילה.",
@@ -466,8 +506,8 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "אם הפרטים תואמים ללקוח רשום, שלחנו קוד לפרטי הקשר הרשומים אצלנו. נא להקליד אותו כאן; הוא תקף ל-5 דקות.",
     ),
     "code_limited": (
-        "Too many codes were asked for. Please try again later, or ask for a pharmacist.",
-        "התבקשו יותר מדי קודים. נסו שוב מאוחר יותר, או בקשו לדבר עם רוקח.",
+        "Too many codes were asked for. Please try again {when}, or ask for a pharmacist.",
+        "התבקשו יותר מדי קודים. נסו שוב {when}, או בקשו לדבר עם רוקח.",
     ),
     "code_expired": (
         "That code is no longer valid. Give your email or phone number again and I'll send a new one.",
@@ -480,6 +520,38 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "code_waiting": (
         "Please enter the 6-digit code that was sent, or give your email or phone number again for a new one.",
         "נא להקליד את הקוד בן 6 הספרות שנשלח, או לכתוב שוב דוא״ל או טלפון כדי לקבל קוד חדש.",
+    ),
+    "ask_identifier_birth": (
+        "I'll need your email, phone or medical record number to look up your prescriptions, and then your date of birth.",
+        "כדי לבדוק את המרשמים אצטרך דוא״ל, מספר טלפון או מספר תיק רפואי, ולאחר מכן את תאריך הלידה שלכם.",
+    ),
+    "birth_other": (
+        "For another person, only a pharmacist can help: I cannot show prescriptions by that person's date of birth.",
+        "עבור אדם אחר רק רוקח יכול לעזור: אי אפשר להציג מרשמים לפי תאריך הלידה שלו.",
+    ),
+    "birth_asked": (
+        "Thank you. Please give your date of birth: day, month and year. If it matches a registered customer, I'll go on.",
+        "תודה. נא לכתוב את תאריך הלידה: יום, חודש ושנה. אם הוא תואם ללקוח רשום, נמשיך.",
+    ),
+    "birth_limited": (
+        "There were too many tries. Please try again {when}, or ask for a pharmacist.",
+        "היו יותר מדי ניסיונות. נסו שוב {when}, או בקשו לדבר עם רוקח.",
+    ),
+    "birth_expired": (
+        "The time for that is over. Give your email, phone or medical record number again, and then your date of birth.",
+        "הזמן לכך עבר. כתבו שוב דוא״ל, טלפון או מספר תיק רפואי, ולאחר מכן את תאריך הלידה.",
+    ),
+    "birth_unreadable": (
+        "I couldn't read that as one date of birth. Please write day, month and the year in full, with the month by name if you like.",
+        "לא הצלחתי לקרוא זאת כתאריך לידה אחד. נא לכתוב יום, חודש ושנה מלאה; אפשר לכתוב את החודש במילים.",
+    ),
+    "birth_locked": (
+        "The date of birth did not match too often, so I've passed you on to our staff. Your number is {number}.",
+        "תאריך הלידה לא התאים יותר מדי פעמים, ולכן העברתי את הפנייה לצוות. מספר הפנייה הוא {number}.",
+    ),
+    "birth_waiting": (
+        "Please give your date of birth (day, month and year), or your email, phone or medical record number again.",
+        "נא לכתוב את תאריך הלידה (יום, חודש ושנה), או שוב דוא״ל, טלפון או מספר תיק רפואי.",
     ),
     "identity_elsewhere": (
         "To keep your details private, prescriptions are shown only on the pharmacy's own site. You can go on there in a "
@@ -509,6 +581,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "refill_yes": (
         "Yes, your {name} prescription is eligible for refill.",
         "כן, ניתן לנפק את המרשם ל{name}.",
+    ),
+    "refill_early": (
+        "{name} was filled on {filled}. The next refill is due from {date}; before that a pharmacist decides.",
+        "{name} נופק ב-{filled}. אפשר לנפק שוב החל מ-{date}; לפני כן מחליטים רוקח או רוקחת.",
     ),
     "rx_expires": (
         "The prescription for {name} is valid until {date}.",
@@ -583,16 +659,112 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "רוקח או רוקחת מבצעים את הניפוק. להעביר אתכם?",
     ),
     "refill_confirm": (
-        "A pharmacist places the refill. Confirm below and I'll pass your request on.",
-        "רוקח או רוקחת מבצעים את הניפוק. אשרו למטה ואעביר את הבקשה.",
+        "Please check the details of {names} and confirm below. Nothing is requested before that.",
+        "נא לבדוק את הפרטים של {names} ולאשר למטה. עד אז שום דבר לא נשלח.",
     ),
-    "refill_confirm_named": (
-        "A pharmacist places refills. Confirm below and I'll pass on your request for {names}.",
-        "רוקח או רוקחת מבצעים ניפוקים. אשרו למטה ואעביר את הבקשה עבור {names}.",
+    "refill_where": (
+        "Where would you like to pick it up? These branches have enough in stock:",
+        "איפה תרצו לאסוף? בסניפים האלה יש מלאי מספיק:",
     ),
+    "refill_no_address": (
+        "There is no delivery address on your file; a pharmacist can add one. Where would you like to pick it up?",
+        "אין ברשומות שלכם כתובת למשלוח; רוקח או רוקחת יכולים להוסיף אותה. איפה תרצו לאסוף?",
+    ),
+    "refill_too_little": (
+        "{store} does not have enough in stock for this refill.",
+        "{store}: אין שם די מלאי לניפוק הזה.",
+    ),
+    "refill_elsewhere": (
+        "Choose another branch that has enough, or name the same one again to wait for a pharmacist's decision:",
+        "בחרו סניף אחר שיש בו מלאי מספיק, או כתבו שוב את אותו סניף כדי להמתין להחלטת רוקח:",
+    ),
+    "refill_nowhere": (
+        "No branch has enough in stock at the moment. Name a branch, and a pharmacist decides how to go on.",
+        "באף סניף אין כרגע מלאי מספיק. כתבו שם של סניף, ורוקח או רוקחת יחליטו איך להמשיך.",
+    ),
+    "refill_open_already": (
+        "This refill is already requested. {said}",
+        "הניפוק הזה כבר התבקש. {said}",
+    ),
+    "refill_sent_already": (
+        "You have asked for this already. {said}",
+        "כבר ביקשת את זה. {said}",
+    ),
+    "staff_answered": (
+        "What you wrote was passed on to our staff, for your refill {numbers}.",
+        "מה שכתבת הועבר לצוות שלנו, לגבי הניפוק {numbers}.",
+    ),
+    "refill_person_first": ("A pharmacist decides first", "רוקח או רוקחת מחליטים קודם"),
+    "refill_gave_up": (
+        "I could not find out where you want to pick it up, so I passed the request on to a person.",
+        "לא הצלחתי להבין איפה תרצו לאסוף, לכן העברתי את הבקשה לאדם.",
+    ),
+    "refill_wanted": ("Do you want to refill {names}?", "לנפק {names}?"),
+    "refill_wanted_any": ("Do you want to refill a prescription?", "לנפק מרשם?"),
+    "refill_did_you_mean": (
+        "I see no prescription for {name} on your file. Did you mean {other}?",
+        "לא מצאתי ברשומות שלכם מרשם ל{name}. התכוונתם ל{other}?",
+    ),
+    "refill_which_of": (
+        "I see no prescription for {name} on your file. Which of these do you mean?",
+        "לא מצאתי ברשומות שלכם מרשם ל{name}. לאיזה מאלה התכוונתם?",
+    ),
+    "refill_which_own": (
+        "There are several prescriptions for {name} on your file. Which one do you mean?",
+        "יש ברשומות שלכם כמה מרשמים ל{name}. לאיזה מהם התכוונתם?",
+    ),
+    "refill_not_found_out": (
+        "I could not find out which prescription you want to refill.",
+        "לא הצלחתי להבין איזה מרשם תרצו לנפק.",
+    ),
+    "refill_unsure": (
+        "I am not certain that I understood your refill request, so I passed it on to a person.",
+        "לא ברור לי אם הבנתי נכון את בקשת הניפוק, לכן העברתי אותה לאדם.",
+    ),
+    "refill_none_meant": (
+        "Then I do not know which prescription you mean. A pharmacist can look for it. Shall I pass you on?",
+        "אם כך, לא ברור לי לאיזה מרשם התכוונתם. רוקח או רוקחת יכולים לבדוק. להעביר אתכם?",
+    ),
+    "refill_amount_whose": (
+        "Nothing was changed in the quantities yet: please write for which medicine it is, for example “15 tablets of {name}”.",
+        "הכמויות עוד לא שונו: נא לכתוב לאיזו תרופה הכוונה, למשל ״15 טבליות של {name}״.",
+    ),
+    "refill_of": ("{name}: {said}", "{name}: {said}"),
+    "refills_none": (
+        "You have no refill requests from the last two weeks.",
+        "אין לכם בקשות ניפוק מהשבועיים האחרונים.",
+    ),
+    "cancel_confirm": (
+        "Please confirm the cancellation below.",
+        "נא לאשר למטה את הביטול.",
+    ),
+    "cancel_which": ("Which request shall I cancel?", "איזו בקשה לבטל?"),
+    "cancel_nothing": (
+        "There is no refill request that can still be cancelled.",
+        "אין בקשת ניפוק שאפשר עוד לבטל.",
+    ),
+    "cancel_too_late": (
+        "It can no longer be cancelled: the medicine is prepared. Please speak to the branch.",
+        "כבר אי אפשר לבטל: התרופה הוכנה. נא לפנות לסניף.",
+    ),
+    "cancel_failed": (
+        "I could not cancel it at the moment; the request stays as it is. Please try again in a minute.",
+        "לא הצלחתי לבטל כרגע, והבקשה נשארה כפי שהיא. נסו שוב בעוד דקה.",
+    ),
+    "confirm_cancel": ("Cancel this refill?", "לבטל את הניפוק הזה?"),
+    "confirm_cancel_yes": ("Yes, cancel it", "כן, לבטל"),
+    "confirm_cancel_no": ("No, keep it", "לא, להשאיר"),
+    "confirm_kept": ("All right, the refill stays as it is.", "בסדר, הניפוק נשאר כפי שהוא."),
+    "delivery_on_file": ("Delivery to your address on file", "משלוח לכתובת הרשומה שלכם"),
+    "units_for_days": ("{units}, for {days} days", "{units}, ל-{days} ימים"),
+    "card_refill_of": ("{name}, refill {number}", "{name}, ניפוק {number}"),
+    "chip_refills": ("Where is my refill?", "איפה הניפוק שלי?"),
+    "chip_request": ("Please refill {name}", "לנפק את {name}, בבקשה"),
+    "chip_delivery": ("Delivery", "משלוח"),
+    "chip_cancel": ("Cancel refill {number}", "לבטל את ניפוק {number}"),
     "refill_on_card": (
-        "To pass the request on, please press “{yes}” on the card above. If its time is up, ask for the refill again.",
-        "כדי להעביר את הבקשה יש ללחוץ על ”{yes}“ בכרטיס שלמעלה. אם עבר הזמן, בקשו את הניפוק שוב.",
+        "To go on, please press “{yes}” on the card above. If its time is up, write “resume”.",
+        "כדי להמשיך יש ללחוץ על ”{yes}“ בכרטיס שלמעלה. אם עבר הזמן, כתבו ”להמשיך“.",
     ),
     "refill_unreadable": (
         "{name}: I can't read our data at the moment. Please try again in a minute, or ask for a person.",
@@ -602,25 +774,29 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Hidden for your privacy. Ask again to see it.",
         "הוסתר לשמירה על פרטיותכם. אפשר לשאול שוב.",
     ),
+    "veiled_staff": (
+        "A message from the pharmacy, hidden for your privacy. To read it, write the email address or the phone number that we have on file.",
+        "הודעה מבית המרקחת, מוסתרת לשמירה על פרטיותכם. כדי לקרוא אותה, נא לכתוב את הדוא״ל או את הטלפון הרשומים אצלנו.",
+    ),
     "veiled_words": ("Hidden for privacy.", "הוסתר לשמירה על הפרטיות."),
     "asked_by_another": (
         "I can no longer tell who asked that. Please ask again.",
         "כבר לא ברור מי כתב את ההודעה. נא לשאול שוב.",
     ),
     "confirm_refill": (
-        "Pass this refill request to a pharmacist?",
-        "להעביר את בקשת הניפוק לרוקח או לרוקחת?",
+        "Request this refill?",
+        "לבקש את הניפוק הזה?",
     ),
     "confirm_refills": (
-        "Pass these refill requests to a pharmacist?",
-        "להעביר את בקשות הניפוק לרוקח או לרוקחת?",
+        "Request these refills?",
+        "לבקש את הניפוקים האלה?",
     ),
-    "confirm_yes": ("Yes, pass it on", "כן, להעביר"),
-    "confirm_no": ("No, leave it", "לא, לבטל"),
-    "confirm_declined": ("All right, the request was not passed on.", "בסדר, הבקשה לא הועברה."),
+    "confirm_yes": ("Yes, request it", "כן, לבקש"),
+    "confirm_no": ("No, leave it", "לא, לא עכשיו"),
+    "confirm_declined": ("All right, the refill was not requested.", "בסדר, הניפוק לא התבקש."),
     "confirm_over": (
-        "I could not pass the request on: please ask for the refill again.",
-        "לא הצלחתי להעביר את הבקשה: נא לבקש את הניפוק שוב.",
+        "I could not do that: the request has changed meanwhile. Please ask again.",
+        "לא הצלחתי: הבקשה השתנתה בינתיים. נא לבקש שוב.",
     ),
     "renew_which": (
         "Do you mean another refill of an existing prescription, or a new prescription from your doctor?",
@@ -641,6 +817,26 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "Your request is already with our staff. Your number is {number}.",
         "הפנייה שלכם כבר אצל הצוות. מספר הפנייה הוא {number}.",
     ),
+    "withdrawn": (
+        "Withdrawn, as you asked: {numbers}; write again if you need a person after all.",
+        "בוטל לבקשתכם: {numbers}; אם בכל זאת יהיה צורך בנציג, אפשר לכתוב שוב.",
+    ),
+    "withdraw_ask": (
+        "Do you mean your request to our staff, {numbers}? Shall I withdraw it?",
+        "האם הכוונה לפנייה שלכם לצוות, {numbers}? לבטל אותה?",
+    ),
+    "withdraw_or_crisis": (
+        "If you mean something else and this is a hard moment: ERAN, {crisis}, listens at any hour. In danger, call {medical}.",
+        "אם הכוונה לדבר אחר וקשה לכם עכשיו: בער״ן, {crisis}, מקשיבים בכל שעה. בסכנה יש להתקשר ל-{medical}.",
+    ),
+    "withdraw_kept": (
+        "All right, your request stays with our staff.",
+        "בסדר, הפנייה שלכם נשארת אצל הצוות.",
+    ),
+    "withdrawn_not": (
+        "A pharmacist still looks at this request, because it may be urgent: {numbers}.",
+        "רוקח או רוקחת עדיין יבדקו את הפנייה, כי ייתכן שהיא דחופה: {numbers}.",
+    ),
     # -- suggestions (chips) --------------------------------------------------------------------------------
     "chip_stock": ("Is {name} in stock?", "האם {name} במלאי?"),
     "chip_where": ("Which branches have {name}?", "באילו סניפים יש {name}?"),
@@ -660,6 +856,7 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "tag_otc": ("OTC – no prescription", "ללא מרשם"),
     "card_all_stores": ("all stores", "כל החנויות"),
     "card_products": ("Products", "תכשירים"),
+    "card_sources": ("Sources", "מקורות"),
     "card_stock": ("Stock: {name}", "מלאי: {name}"),
     "card_equivalents": ("Equivalents of {name}", "תכשירים זהים ל{name}"),
     "card_interactions": ("Interactions on file", "אינטראקציות רשומות"),
@@ -670,6 +867,10 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "card_identity_note": (
         "The code has 6 digits, works once and is valid for {minutes} minutes.",
         "הקוד בן 6 ספרות, חד־פעמי ותקף ל-{minutes} דקות.",
+    ),
+    "card_identity_birth": (
+        "Day, month and year of your birth, within {minutes} minutes.",
+        "יום, חודש ושנת הלידה, בתוך {minutes} דקות.",
     ),
     "card_source": ("Source: {source}, updated {date}", "מקור: {source}, עודכן {date}"),
     "card_today": ("Today {hours}", "היום {hours}"),
@@ -704,7 +905,109 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
         "You may close this page: the request stays with us under its number.",
         "אפשר לסגור את הדף: הפנייה נשארת אצלנו תחת המספר שלה.",
     ),
-    "handoff_closed": ("Our staff have dealt with this.", "הצוות שלנו טיפל בפנייה."),
+    "waiting_for_staff": (
+        "Our staff will read this here. Your request has the number {number}.",
+        "הצוות שלנו יקרא את זה כאן. מספר הפנייה הוא {number}.",
+    ),
+    "waiting_advice": (
+        "I can't give medical advice. Our staff will read your question here; your request has the number {number}.",
+        "איני יכול לתת ייעוץ רפואי. הצוות שלנו יקרא את השאלה כאן; מספר הפנייה הוא {number}.",
+    ),
+    "waiting_row": ("{name}: {text}", "{name}: {text}"),
+    "waiting_meanwhile": (
+        "Meanwhile I can look up medicines, stock and opening hours.",
+        "בינתיים אפשר לשאול אותי על תרופות, מלאי ושעות פתיחה.",
+    ),
+    "handoff_limited": (
+        "I can't pass on another request now. Please call {store}, {phone}.",
+        "אי אפשר להעביר עוד פנייה כרגע. נא להתקשר אל {store}, {phone}.",
+    ),
+    "handoff_limited_no_phone": (
+        "I can't pass on another request now. Please call or visit one of our branches.",
+        "אי אפשר להעביר עוד פנייה כרגע. נא להתקשר לאחד הסניפים או להגיע אליו.",
+    ),
+    "handoff_late": (
+        "This takes longer than it should; I'm sorry. We have told a supervisor. You can also call {store}, {phone}.",
+        "הטיפול מתעכב יותר מהרגיל, ואנו מתנצלים. עדכנו את הממונים. אפשר גם להתקשר אל {store}, {phone}.",
+    ),
+    "handoff_late_no_phone": (
+        "This takes longer than it should; I'm sorry. We have told a supervisor.",
+        "הטיפול מתעכב יותר מהרגיל, ואנו מתנצלים. עדכנו את הממונים.",
+    ),
+    "handoff_elsewhere": (
+        "Our staff can't answer in this chat under this number. Ask for a person here, or call {store}, {phone}.",
+        "הצוות לא יכול לענות בשיחה הזאת תחת המספר הזה. אפשר לבקש כאן נציג, או להתקשר אל {store}, {phone}.",
+    ),
+    "handoff_elsewhere_no_phone": (
+        "Our staff can't answer in this chat under this number. Ask for a person here, or call one of our branches.",
+        "הצוות לא יכול לענות בשיחה הזאת תחת המספר הזה. אפשר לבקש כאן נציג, או להתקשר לאחד הסניפים.",
+    ),
+    "handoff_taken": ("Our {role} is reading your conversation.", "השיחה שלכם נקראת כעת ({role})."),
+    # How a hand-off ended.
+    "ended_approved": (
+        "Our {role} has approved your request. To ask about it: {store}, {phone}.",
+        "הבקשה אושרה ({role}). לשאלות: {store}, {phone}.",
+    ),
+    "ended_approved_no_phone": (
+        "Our {role} has approved your request. Ask in your branch how it goes on.",
+        "הבקשה אושרה ({role}). בסניף אפשר לשאול מה הלאה.",
+    ),
+    "ended_changed": (
+        "Our {role} has approved your request with a change. To ask what it is: {store}, {phone}.",
+        "הבקשה אושרה בשינוי ({role}). כדי לשאול מהו: {store}, {phone}.",
+    ),
+    "ended_changed_no_phone": (
+        "Our {role} has approved your request with a change. Ask in your branch what it is.",
+        "הבקשה אושרה בשינוי ({role}). בסניף אפשר לשאול מהו.",
+    ),
+    "ended_denied": (
+        "Our {role} has not approved your request. Please speak to your doctor, or call {store}, {phone}.",
+        "הבקשה לא אושרה ({role}). נא לפנות לרופא או לרופאה שלכם, או להתקשר אל {store}, {phone}.",
+    ),
+    "ended_denied_no_phone": (
+        "Our {role} has not approved your request. Please speak to your doctor, or ask in your branch.",
+        "הבקשה לא אושרה ({role}). נא לפנות לרופא או לרופאה שלכם, או לשאול בסניף.",
+    ),
+    "ended_answered": (
+        "Our {role} has answered you here, and the request is closed. You can write again at any time.",
+        "קיבלתם כאן תשובה ({role}), והפנייה נסגרה. אפשר לכתוב שוב בכל עת.",
+    ),
+    "ended_left": (
+        "The request is closed, and our {role} has not answered what you wrote last. Ask for a person again, or call {store}, {phone}.",
+        "הפנייה נסגרה, ומה שכתבתם לאחרונה לא נענה ({role}). אפשר לבקש שוב נציג, או להתקשר אל {store}, {phone}.",
+    ),
+    "ended_left_no_phone": (
+        "The request is closed, and our {role} has not answered what you wrote last. Ask for a person again.",
+        "הפנייה נסגרה, ומה שכתבתם לאחרונה לא נענה ({role}). אפשר לבקש שוב נציג.",
+    ),
+    "ended_by_phone": (
+        "Our staff settled this with you by phone. If that is not so, please ask for a person again.",
+        "הפנייה טופלה איתכם בטלפון. אם לא כך היה, נא לבקש שוב נציג.",
+    ),
+    "ended_in_branch": (
+        "This was settled in the branch. If that is not so, please ask for a person again.",
+        "הפנייה טופלה בסניף. אם לא כך היה, נא לבקש שוב נציג.",
+    ),
+    "ended_no_reply": (
+        "We did not hear from you, so the request is closed. Write again if you still need a person.",
+        "לא קיבלנו מכם תשובה, ולכן הפנייה נסגרה. אם עדיין צריך נציג, אפשר לכתוב שוב.",
+    ),
+    "ended_cancelled": (
+        "The request is closed because it is no longer needed. Ask again if that is not so.",
+        "הפנייה נסגרה כי אין בה עוד צורך. אם לא כך, אפשר לבקש שוב.",
+    ),
+    "ended_duplicate": (
+        "The request is closed because another one of yours is about the same.",
+        "הפנייה נסגרה כי פנייה אחרת שלכם עוסקת באותו עניין.",
+    ),
+    "ended_unanswered": (
+        "The request was closed and nobody has answered you. I'm sorry. Ask for a person again, or call {store}, {phone}.",
+        "הפנייה נסגרה ולא קיבלתם תשובה. אנו מתנצלים. אפשר לבקש שוב נציג, או להתקשר אל {store}, {phone}.",
+    ),
+    "ended_unanswered_no_phone": (
+        "The request was closed and nobody has answered you. I'm sorry. Ask for a person again.",
+        "הפנייה נסגרה ולא קיבלתם תשובה. אנו מתנצלים. אפשר לבקש שוב נציג.",
+    ),
     # -- while a tool runs ----------------------------------------------------------------------------------
     "doing": ("Checking…", "בודקים…"),
     "doing_get_medication_by_name": ("Looking up the medicine…", "מחפשים את התרופה…"),
@@ -719,32 +1022,69 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
     "doing_interaction_check": ("Checking interactions on file…", "בודקים אינטראקציות רשומות…"),
     "doing_check_prescription_requirement": ("Checking if a prescription is needed…", "בודקים אם נדרש מרשם…"),
     "doing_prescription_management": ("Reading your prescriptions…", "קוראים את המרשמים שלכם…"),
+    "doing_knowledge.ask": ("Looking in the knowledge base…", "מחפשים במאגר הידע…"),
     "doing_prescription_verify": ("Verifying the prescription…", "מאמתים את המרשם…"),
     # -- errors of the socket -------------------------------------------------------------------------------
-    "error_bad_frame": ("This message could not be read.", "לא ניתן לקרוא את ההודעה הזאת."),
-    "error_too_large": ("This message is too large.", "ההודעה גדולה מדי."),
+    "error_bad_frame": (
+        "This message could not be read. Please write it again.",
+        "לא ניתן לקרוא את ההודעה הזאת. נא לכתוב אותה שוב.",
+    ),
+    "error_email_invalid": (
+        "This is not an email address that we can write to.",
+        "זו אינה כתובת דוא״ל שאפשר לכתוב אליה.",
+    ),
+    "error_too_large": (
+        "This message is too large. Please shorten it.",
+        "ההודעה גדולה מדי. נא לקצר אותה.",
+    ),
     "error_too_long": (
         "Please keep a message under 4,000 characters.",
         "נא לקצר את ההודעה לפחות מ-4,000 תווים.",
     ),
     "error_rate_limited": (
-        "That was a lot of messages. Please wait a little and send it again.",
-        "נשלחו הרבה הודעות. נא להמתין מעט ולשלוח שוב.",
+        "That was a lot of messages. Please send it again {when}.",
+        "נשלחו הרבה הודעות. נא לשלוח שוב {when}.",
+    ),
+    "error_too_many_frames": (
+        "Too much came from this page at once, so it was disconnected. Please connect again {when}, and more slowly.",
+        "הגיע יותר מדי בבת אחת מהדף הזה, ולכן הוא נותק. נא להתחבר שוב {when}, ולאט יותר.",
+    ),
+    "error_too_many_conversations": (
+        "Too many new chats were begun from your network. Please come back {when}, or call one of our branches.",
+        "נפתחו יותר מדי שיחות חדשות מהרשת שלכם. נא לחזור {when}, או להתקשר לאחד הסניפים.",
     ),
     "error_unknown_conversation": (
         "This conversation is no longer here. Please start a new one.",
         "השיחה הזאת כבר אינה קיימת. נא להתחיל שיחה חדשה.",
     ),
-    "error_forbidden_origin": ("This page may not open the chat.", "הדף הזה אינו רשאי לפתוח את הצ׳אט."),
+    "error_forbidden_origin": (
+        "This page may not open the chat. Please open it on our own site.",
+        "הדף הזה אינו רשאי לפתוח את הצ׳אט. נא לפתוח אותו באתר שלנו.",
+    ),
+    "error_expired": ("This has expired. Please ask again.", "פג התוקף. נא לבקש שוב."),
+    "error_called_off": ("This was called off.", "זה בוטל לבקשתכם."),
+    "error_superseded": ("There is a newer card below.", "יש כרטיס חדש יותר למטה."),
     "error_code_expired": (
         "That code is no longer valid. Ask for a new one with your email or phone number.",
         "הקוד כבר אינו בתוקף. בקשו קוד חדש עם דוא״ל או טלפון.",
+    ),
+    "error_birth_wrong": (
+        "That is no date of birth that I can read. Please write day, month and year.",
+        "לא הצלחתי לקרוא את תאריך הלידה. נא לכתוב יום, חודש ושנה.",
+    ),
+    "error_birth_expired": (
+        "The time for that is over. Give your email, phone or medical record number again.",
+        "הזמן לכך עבר. כתבו שוב דוא״ל, טלפון או מספר תיק רפואי.",
+    ),
+    "error_birth_locked": (
+        "The date of birth did not match too often. Our staff will take over.",
+        "תאריך הלידה לא התאים יותר מדי פעמים. הצוות שלנו ימשיך מכאן.",
     ),
     "error_locked": (
         "The code was wrong too often. Our staff will take over.",
         "הקוד היה שגוי יותר מדי פעמים. הצוות שלנו ימשיך מכאן.",
     ),
-    "error_busy": ("We are busy right now. Please try again in a moment.", "יש עומס כרגע. נסו שוב בעוד רגע."),
+    "error_busy": ("We are busy right now. Please try again {when}.", "יש עומס כרגע. נסו שוב {when}."),
     "error_internal": (
         "Something went wrong on our side. Please send it again.",
         "משהו השתבש אצלנו. נא לשלוח שוב.",
@@ -753,28 +1093,40 @@ SENTENCES: Final[dict[str, tuple[str, str]]] = {
 
 # key → ((one, two, many) in English, (one, two, many) in Hebrew)
 PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
+    "in_seconds": (
+        ("in a moment", "in a moment", "in {n} seconds"),
+        ("בעוד רגע", "בעוד רגע", "בעוד {n} שניות"),
+    ),
+    "in_minutes": (
+        ("in a minute", "in {n} minutes", "in {n} minutes"),
+        ("בעוד דקה", "בעוד שתי דקות", "בעוד {n} דקות"),
+    ),
+    "in_hours": (
+        ("in an hour", "in {n} hours", "in {n} hours"),
+        ("בעוד שעה", "בעוד שעתיים", "בעוד {n} שעות"),
+    ),
     "in_stock": (
         (
-            "{name} is in stock ({n} unit in all our stores together).",
-            "{name} is in stock ({n} units in all our stores together).",
-            "{name} is in stock ({n} units in all our stores together).",
+            "{name} is in stock ({n} pack in all our stores together).",
+            "{name} is in stock ({n} packs in all our stores together).",
+            "{name} is in stock ({n} packs in all our stores together).",
         ),
         (
-            "{name} במלאי (יחידה אחת בסך הכול בכל החנויות שלנו).",
-            "{name} במלאי ({n} יחידות בסך הכול בכל החנויות שלנו).",
-            "{name} במלאי ({n} יחידות בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי (אריזה אחת בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי ({n} אריזות בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי ({n} אריזות בסך הכול בכל החנויות שלנו).",
         ),
     ),
     "in_stock_low": (
         (
-            "{name} is in stock but limited quantity available ({n} unit in all our stores together).",
-            "{name} is in stock but limited quantity available ({n} units in all our stores together).",
-            "{name} is in stock but limited quantity available ({n} units in all our stores together).",
+            "{name} is in stock but limited quantity available ({n} pack in all our stores together).",
+            "{name} is in stock but limited quantity available ({n} packs in all our stores together).",
+            "{name} is in stock but limited quantity available ({n} packs in all our stores together).",
         ),
         (
-            "{name} במלאי, אך המלאי מוגבל (יחידה אחת בסך הכול בכל החנויות שלנו).",
-            "{name} במלאי, אך המלאי מוגבל ({n} יחידות בסך הכול בכל החנויות שלנו).",
-            "{name} במלאי, אך המלאי מוגבל ({n} יחידות בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי, אך המלאי מוגבל (אריזה אחת בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי, אך המלאי מוגבל ({n} אריזות בסך הכול בכל החנויות שלנו).",
+            "{name} במלאי, אך המלאי מוגבל ({n} אריזות בסך הכול בכל החנויות שלנו).",
         ),
     ),
     "in_stock_at": (
@@ -829,6 +1181,7 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
         ("Waiting, {n} before you", "Waiting, {n} before you", "Waiting, {n} before you"),
         ("ממתינה, פנייה אחת לפניכם", "ממתינה, שתי פניות לפניכם", "ממתינה, {n} פניות לפניכם"),
     ),
+    "single_units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
     "units": (("{n} unit", "{n} units", "{n} units"), ("יחידה אחת", "{n} יחידות", "{n} יחידות")),
     "units_low": (
         ("limited quantity: {n} unit", "limited quantity: {n} units", "limited quantity: {n} units"),
@@ -864,6 +1217,18 @@ PLURALS: Final[dict[str, tuple[tuple[str, str, str], tuple[str, str, str]]]] = {
             "מצאתי מרשם פעיל אחד על שמכם:",
             "מצאתי {n} מרשמים פעילים על שמכם:",
             "מצאתי {n} מרשמים פעילים על שמכם:",
+        ),
+    ),
+    "birth_wrong": (
+        (
+            "The details do not match. You have {n} try left. Please write day, month and the year in full.",
+            "The details do not match. You have {n} tries left. Please write day, month and the year in full.",
+            "The details do not match. You have {n} tries left. Please write day, month and the year in full.",
+        ),
+        (
+            "הפרטים אינם תואמים. נותר ניסיון אחד. נא לכתוב יום, חודש ושנה מלאה.",
+            "הפרטים אינם תואמים. נותרו {n} ניסיונות. נא לכתוב יום, חודש ושנה מלאה.",
+            "הפרטים אינם תואמים. נותרו {n} ניסיונות. נא לכתוב יום, חודש ושנה מלאה.",
         ),
     ),
     "code_wrong": (
@@ -964,6 +1329,10 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "product": ("Product", "תכשיר"),
         "medicine": ("Medicine", "תרופה"),
         "refills": ("Refills left", "ניפוקים שנותרו"),
+        "quantity": ("Quantity", "כמות"),
+        "pickup": ("Pick-up", "איסוף"),
+        "check": ("Please note", "לתשומת לב"),
+        "number": ("Number", "מספר"),
         "stock": ("In stock", "במלאי"),
         "ingredient": ("Active ingredient", "חומר פעיל"),
         "form": ("Form", "צורת מתן"),
@@ -979,6 +1348,60 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "directions": ("Directions", "אופן הנטילה"),
         "last_filled": ("Last filled", "נופק לאחרונה"),
         "valid_until": ("Valid until", "בתוקף עד"),
+    },
+    "step": {
+        "done": ("done", "בוצע"),
+        "now": ("now", "כעת"),
+        "next": ("to come", "בהמשך"),
+        "stopped": ("ended here", "הסתיים כאן"),
+    },
+    "refill_stage": {
+        "collecting": ("Waits for your confirmation", "מחכה לאישור שלך"),
+        "received": ("Received", "התקבלה"),
+        "checked": ("Checked", "נבדקה"),
+        "with_person": ("With the pharmacist", "אצל הרוקח או הרוקחת"),
+        "approved": ("Approved", "אושרה"),
+        "preparing": ("Being prepared", "בהכנה"),
+        "ready": ("Ready to be collected", "מוכן לאיסוף"),
+        "ready_delivery": ("Ready for delivery", "מוכן למשלוח"),
+        "collected": ("Collected", "נאסף"),
+        "returned": ("Put back", "הוחזר"),
+        "denied": ("Not approved", "לא אושרה"),
+        "cancelled": ("Cancelled", "בוטלה"),
+        "closed": ("Closed", "נסגרה"),
+    },
+    "refill_check": {
+        "major_interaction": (
+            "It meets another medicine of yours that it must not be taken with",
+            "יש לכם תרופה אחרת שאסור ליטול איתה",
+        ),
+        "direct_allergy": ("It meets an allergy on your file", "יש ברשומות שלכם אלרגיה לתרופה"),
+        "related_allergy": ("It is related to an allergy on your file", "התרופה קרובה לאלרגיה שברשומות שלכם"),
+        "allergy_unknown": ("Your allergies could not be checked", "לא ניתן היה לבדוק את האלרגיות שלכם"),
+        "interaction_unknown": ("Interactions could not be checked", "לא ניתן היה לבדוק תגובות בין תרופות"),
+        "controlled_substance": ("It is a controlled medicine", "זו תרופה בפיקוח"),
+        "backend_unavailable": ("A system that we need does not answer", "מערכת שנחוצה לנו אינה עונה"),
+        "not_refillable": ("The prescription cannot be refilled as it is", "אי אפשר לנפק לפי המרשם כפי שהוא"),
+        "duplicate_therapy": (
+            "Another prescription of yours has the same ingredient",
+            "מרשם אחר שלכם כולל אותו חומר פעיל",
+        ),
+        "quantity": ("The quantity is not the prescribed one", "הכמות שונה מזו שבמרשם"),
+        "labs": ("A laboratory value is needed", "נדרשת תוצאת מעבדה"),
+        "age": ("It is limited to another age", "התרופה מוגבלת לגיל אחר"),
+        "acute_antibiotic": ("It is an antibiotic", "זו אנטיביוטיקה"),
+        "prior_authorisation": (
+            "Your health fund must authorise it first",
+            "נדרש אישור מוקדם של קופת החולים",
+        ),
+        "early": ("The last supply is not used up yet", "המלאי הקודם עוד לא נוצל"),
+        "out_of_stock": ("There is not enough in stock where you pick it up", "אין די מלאי בנקודת האיסוף"),
+        "check_failed": ("A check could not be made", "בדיקה לא הושלמה"),
+        "warn_interactions": (
+            "It has an interaction of the level “caution” with another medicine of yours",
+            "יש תגובה ברמת ”זהירות“ עם תרופה אחרת שלכם",
+        ),
+        "warn_duplicate": ("Another medicine of yours is of the same kind", "יש לכם תרופה נוספת מאותו סוג"),
     },
     "refill": {
         "yes": ("Can be refilled", "ניתן לניפוק"),
@@ -997,5 +1420,13 @@ LABELS: Final[dict[str, dict[str, tuple[str, str]]]] = {
         "extra_dose": ("An extra dose was taken", "ניטלה מנה נוספת"),
         "adverse_reaction": ("A reaction to a medicine", "תגובה לתרופה"),
         "unverifiable": ("The assistant had no checked answer", "לעוזר הדיגיטלי לא הייתה תשובה בדוקה"),
+        "stock": ("A question about stock", "שאלה על מלאי"),
+        "pickup": ("A question about pick-up or delivery", "שאלה על איסוף או משלוח"),
+        "complaint": ("A complaint", "תלונה"),
+    },
+    "role": {
+        "technician": ("pharmacy technician", "צוות הסניף"),
+        "pharmacist": ("pharmacist", "רוקח או רוקחת"),
+        "physician": ("physician", "רופא או רופאה"),
     },
 }

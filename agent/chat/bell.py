@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NotRequired, TypedDict
 
+from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 
 from agent.chat.server_messages import ConversationEnded, EphemeralMessage
@@ -158,6 +159,25 @@ class Bell:
             if not await self._try(self._layer.group_add(group_of(key), self._channel)):
                 return False
         return True
+
+
+def publish_log_grown(key: str) -> None:
+    """Tell all processes that a conversation's log has grown, from a process that has no bell of its own."""
+    layer = get_channel_layer()
+    message = {"type": "news", "from": own_name(), "key": key, "news": [None]}
+
+    async def send() -> None:
+        try:
+            await _in_time(layer.group_send(group_of(key), message))
+        finally:
+            # This loop ends with the call; its connection, which is all that is flushed, must not outlive it.
+            await layer.flush()
+
+    try:
+        async_to_sync(send)()
+    except Exception as error:
+        # Each layer's client has errors of its own.
+        log.warning("news not published: %s", type(error).__name__)
 
 
 async def _in_time(call: Awaitable[Any]) -> Any:

@@ -135,7 +135,9 @@ class ChatSocket(AsyncWebsocketConsumer):
             elif message["type"] == "message.delta" and message.get("restarts"):
                 self._early = message
             return
-        if message["type"] == "run.started":
+        if message["type"] == "run.completed":
+            self._ended_run = message["run_id"]
+        elif message["type"] == "run.started":
             self._shown = _Shown(message["run_id"])
         elif message["type"] == "message.delta":
             self._forward_delta(delta_shown(message, cards=self.shows_cards))
@@ -194,7 +196,8 @@ class ChatSocket(AsyncWebsocketConsumer):
 
     async def _leave(self, code: int) -> None:
         if self._flushing and not self.stuck:
-            await asyncio.wait([self._flushing], timeout=LAST_MESSAGES_SECONDS)
+            _read, unread = await asyncio.wait([self._flushing], timeout=LAST_MESSAGES_SECONDS)
+            self.stuck = bool(unread)
         await self.close(code=code)
 
     async def finish(self, code: int) -> None:

@@ -14,13 +14,29 @@ from django.db import DatabaseError
 
 from agent.answers import render
 from agent.chat import protocol
-from agent.chat.admission import address_of, origin_allowed, socket_admitted
+from agent.chat.admission import (
+    FrameAllowance,
+    address_of,
+    conversation_refused,
+    handshake_refusal,
+    origin_allowed,
+    socket_admitted,
+)
 from agent.chat.chat_socket import ChatSocket
 from agent.chat.client_view import event_shown
 from agent.chat.process import Process, process
-from agent.chat.protocol import FORBIDDEN, RESTART, TIMED_OUT, BadMessage
+from agent.chat.protocol import FLOODED, FORBIDDEN, RESTART, TIMED_OUT, BadMessage
 from agent.chat.server_messages import ErrorMessage, HelloOk
-from agent.conversation import accept, confirmations, embedding, events, feedback, modes, retention
+from agent.conversation import (
+    accept,
+    confirmations,
+    embedding,
+    events,
+    feedback,
+    handoff_contact,
+    modes,
+    retention,
+)
 from agent.conversation.resume import conversation_resume
 from agent.models import Conversation
 from agent.threads import run_urgent
@@ -35,11 +51,17 @@ _open: Counter[str] = Counter()
 
 @dataclass(frozen=True)
 class Refusal:
-    """How an error is answered; with `close`, the socket is closed with this code."""
+    """How an error is answered; with `close`, the socket is closed with this code.
+
+    `sentence` names the sentence if it is another than that of the code. `retry_after` is in seconds; an error that knows them
+    better has an attribute of this name.
+    """
 
     code: str
     retryable: bool = False
     close: int | None = None
+    sentence: str = ""
+    retry_after: int | None = None
 
 
 # The first row that fits counts, so a subclass comes before its base.
@@ -47,17 +69,29 @@ REFUSALS: Final[list[tuple[type[Exception], Refusal]]] = [
     (protocol.MessageTooLarge, Refusal("too_large")),
     (protocol.TextTooLong, Refusal("too_long")),
     (protocol.BadMessage, Refusal("bad_frame")),
+    (
+        protocol.TooManyFrames,
+        Refusal("rate_limited", retryable=True, close=FLOODED, sentence="too_many_frames"),
+    ),
+    (
+        accept.ConversationsLimited,
+        Refusal("rate_limited", retryable=True, close=FLOODED, sentence="too_many_conversations"),
+    ),
     (accept.RateLimited, Refusal("rate_limited", retryable=True)),
+    (confirmations.ConfirmationCalledOff, Refusal("called_off")),
+    (confirmations.ConfirmationSuperseded, Refusal("superseded")),
     (confirmations.ConfirmationExpired, Refusal("expired")),
+    (handoff_contact.ContactRefused, Refusal("email_invalid")),
     (embedding.TicketExpired, Refusal("expired", retryable=True, close=TIMED_OUT)),
     (embedding.TicketRefused, Refusal("forbidden_origin", close=FORBIDDEN)),
     (events.ConversationGone, Refusal("unknown_conversation")),
     # Nothing was accepted, so nothing is lost: the client keeps the message and sends it again.
-    (DatabaseError, Refusal("busy", retryable=True)),
+    (DatabaseError, Refusal("busy", retryable=True, retry_after=5)),
     (Exception, Refusal("internal", retryable=True)),
 ]
 CODE_REFUSALS: Final = {
     "wrong": Refusal("code_wrong", retryable=True),
+    "unreadable": Refusal("code_wrong", retryable=True),
     "expired": Refusal("code_expired"),
     "locked": Refusal("locked"),
 }
@@ -74,24 +108,38 @@ class ChatConsumer(ChatSocket):
         self.address = address_of(self.scope)
         self.process = process()
         self._greeting: asyncio.TimerHandle | None = None
-        if not origin_allowed(self.scope) or shutting_down.is_set():
-            await self.close()
+        self._frames = FrameAllowance()
+        if not origin_allowed(self.scope):
+            await self._turn_away(
+                403, "This page may not open the chat. Ask the pharmacy to allow its origin."
+            )
+            return
+        if shutting_down.is_set():
+            await self._turn_away(503, "The site restarts. Connect again", 5)
             return
         full = (
             _open[self.address] >= settings.CHAT_SOCKETS_OPEN or _open.total() >= settings.CHAT_SOCKETS_TOTAL
         )
         if full:
-            await self.close()
+            await self._turn_away(429, "Too many chats are open. Close one, or connect again", 60)
             return
         # Before anything is awaited, or sockets that come at once are not counted.
         _open[self.address] += 1
         self.counted = True
         # A Redis that hangs would keep everybody out for as long as its client waits.
         if not self.process.hub.disconnected and not await socket_admitted(self.address):
-            await self.close()
+            await self._turn_away(429, "Too many connections from this address. Connect again", 60)
             return
         await self.accept()
         self._greeting = asyncio.get_running_loop().call_later(settings.CHAT_HELLO_TIMEOUT, self._no_hello)
+
+    async def _turn_away(self, status: int, detail: str, retry_after: int | None = None) -> None:
+        """Refuse the handshake and say why; daphne cannot send a body and answers 403."""
+        if "websocket.http.response" not in self.scope.get("extensions", {}):
+            await self.close()
+            return
+        for part in handshake_refusal(status, detail, retry_after):
+            await self.base_send(part)
 
     def _no_hello(self) -> None:
         if not self.key:
@@ -117,6 +165,13 @@ class ChatConsumer(ChatSocket):
             raise StopConsumer
         if self.leaving:
             return
+        if not self._frames.take():
+            # Before anything is read of it; what waits behind it is not even looked at.
+            self._refuse(protocol.TooManyFrames())
+            if self._closing:
+                await asyncio.wait([self._closing])
+            await self.disconnect(FLOODED)
+            raise StopConsumer
         content: dict[str, Any] = {}
         try:
             content = protocol.read(text_data)
@@ -137,6 +192,8 @@ class ChatConsumer(ChatSocket):
             raise BadMessage
         self.language = message.lang or "en"
         self.shows_cards = message.cards is not False
+        if embedding.is_beginning(site=message.site, ticket=message.ticket, secret=message.conversation):
+            await self._count_conversation()
         entrance = await run_urgent(embedding.entrance)(
             address=self.address,
             language=self.language,
@@ -155,6 +212,11 @@ class ChatConsumer(ChatSocket):
         self.ready = True
         if self._unread:
             self.log_grown()
+
+    async def _count_conversation(self) -> None:
+        """Raise ConversationsLimited when the address has begun too many conversations."""
+        if not self.process.hub.disconnected and (wait := await conversation_refused(self.address)):
+            raise accept.ConversationsLimited(wait)
 
     async def _catch_up(self, entrance: embedding.Entrance, message: protocol.Hello) -> None:
         """Send what the client has missed, and what the run at work has shown so far."""
@@ -224,7 +286,9 @@ class ChatConsumer(ChatSocket):
             self._go_on()
             return
         self.process.hub.ring(self.key)
-        self._send_error(CODE_REFUSALS[result.outcome], tries_left=result.tries_left)
+        # What is no date has cost no try: no number is said.
+        tries_left = None if result.outcome == "unreadable" else result.tries_left
+        self._send_error(CODE_REFUSALS[result.outcome], tries_left=tries_left)
 
     async def on_confirm(self, message: protocol.ConfirmAnswer) -> None:
         await run_urgent(confirmations.confirmation_answer)(
@@ -237,8 +301,20 @@ class ChatConsumer(ChatSocket):
         self._go_on()
 
     async def on_handoff(self, message: protocol.RequestHandoff) -> None:
-        await run_urgent(accept.handoff_request)(conversation_id=self.conversation_id, key=self.key)
+        await run_urgent(accept.handoff_request)(
+            conversation_id=self.conversation_id, key=self.key, address=self.address
+        )
         self._go_on()
+
+    async def on_contact(self, message: protocol.LeaveContact) -> None:
+        await run_urgent(handoff_contact.contact_save)(
+            conversation_id=self.conversation_id,
+            key=self.key,
+            number=message.number,
+            email=message.email,
+            address=self.address,
+        )
+        self.process.hub.ring(self.key)
 
     async def on_cancel(self, message: protocol.CancelRun) -> None:
         run_id = await run_urgent(accept.run_cancel)(conversation_id=self.conversation_id, key=self.key)
@@ -274,30 +350,44 @@ class ChatConsumer(ChatSocket):
         self.process.hub.ring(self.key)
         self.process.runner.wake(self.conversation_id)
 
-    def _refuse(self, error: Exception, client_msg_id: object) -> None:
+    def _refuse(self, error: Exception, client_msg_id: object = None) -> None:
         """Answer a message with the error that it caused."""
         refusal = next(refusal for kind, refusal in REFUSALS if isinstance(error, kind))
         if refusal.code == "busy":
             log.error("database unavailable: %s", type(error).__name__)
         elif refusal.code == "internal":
             log.error("message failed: %s at %s", type(error).__name__, trace_of(error))
-        self._send_error(refusal, client_msg_id)
+        retry_after: int | None = getattr(error, "retry_after", refusal.retry_after)
+        self._send_error(refusal, client_msg_id, retry_after=retry_after)
         if refusal.close is not None:
             self.leave(refusal.close)
 
     def _send_error(
-        self, refusal: Refusal, client_msg_id: object = None, *, tries_left: int | None = None
+        self,
+        refusal: Refusal,
+        client_msg_id: object = None,
+        *,
+        tries_left: int | None = None,
+        retry_after: int | None = None,
     ) -> None:
         message: ErrorMessage = {
             "type": "error",
             "code": refusal.code,
-            "message": render.error_text(refusal.code, self.language, tries_left=tries_left),
+            "message": render.error_text(
+                refusal.sentence or refusal.code,
+                self.language,
+                tries_left=tries_left,
+                retry_after=retry_after,
+                by_birth=settings.CHAT_IDENTITY == "dob",
+            ),
             "retryable": refusal.retryable,
         }
         if isinstance(client_msg_id, str):
             message["client_msg_id"] = client_msg_id[:64]
         if tries_left is not None:
             message["tries_left"] = tries_left
+        if retry_after is not None:
+            message["retry_after"] = retry_after
         self.push(message)
 
 
@@ -307,6 +397,7 @@ HANDLERS: Final[dict[type[protocol.ClientMessage], Callable[[ChatConsumer, Any],
     protocol.IdentityCode: ChatConsumer.on_code,
     protocol.ConfirmAnswer: ChatConsumer.on_confirm,
     protocol.RequestHandoff: ChatConsumer.on_handoff,
+    protocol.LeaveContact: ChatConsumer.on_contact,
     protocol.CancelRun: ChatConsumer.on_cancel,
     protocol.RateAnswer: ChatConsumer.on_feedback,
     protocol.RequestHandover: ChatConsumer.on_handover,

@@ -59,6 +59,14 @@ class RunProgress:
         """Make open sockets read the answer, which is in the log."""
         self.hub.ring(self.key)
 
+    def withdrawn(self, *, is_over: bool) -> None:
+        """Take back what was shown on every page; with `is_over` the run ends without an answer."""
+        if self.text:
+            self.unsay()
+        if is_over:
+            self.hub.send(self.key, {"type": "run.completed", "run_id": str(self.run_id)})
+            self.hub.ring(self.key)
+
     def snapshot(self) -> Progress:
         """Return what was shown so far."""
         calls = [_stored(call) for call in self.calls.values()]

@@ -20,9 +20,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from pharmacy_site.lib.json_values import object_of
+
 MAX_DEPTH: Final = 20
 # Characters of a code (or a date of birth).
-MAX_CODE: Final = 20
+MAX_CODE: Final = 60
 
 # -- Why a socket is closed. A client connects again after RESTART and TIMED_OUT. ------------------------------
 RESTART: Final = 1012
@@ -33,6 +35,8 @@ TIMED_OUT: Final = 4408
 """The client was too slow: it said no hello, came with an old ticket, was idle, or did not read what it was sent."""
 GONE: Final = 4410
 """The conversation was deleted, or went on in another window."""
+FLOODED: Final = 4429
+"""Too many frames came on this socket, or too many new conversations from this address; `retry_after` says until when."""
 
 
 class BadMessage(Exception):
@@ -45,6 +49,12 @@ class MessageTooLarge(BadMessage):
 
 class TextTooLong(BadMessage):
     """A text in a client's message has more characters than the limit."""
+
+
+class TooManyFrames(Exception):
+    """The socket's client sends more frames in a second than the limit."""
+
+    retry_after = 1
 
 
 def _not_blank(text: str) -> str:
@@ -125,7 +135,7 @@ class SendMessage(_Part):
 
 
 class IdentityCode(_Part):
-    """Give the code that was sent to the customer."""
+    """Give the code that was sent to the customer, or the date of birth that was asked for."""
 
     type: Literal["identity.code"]
     code: Code
@@ -143,6 +153,14 @@ class RequestHandoff(_Part):
     """Ask for a person."""
 
     type: Literal["handoff.request"]
+
+
+class LeaveContact(_Part):
+    """Leave the e-mail address at which somebody who is not identified wants to hear of a hand-off."""
+
+    type: Literal["handoff.contact"]
+    number: Annotated[str, StringConstraints(min_length=1, max_length=40)]
+    email: Annotated[str, StringConstraints(min_length=1, max_length=254)]
 
 
 class CancelRun(_Part):
@@ -184,6 +202,7 @@ ClientMessage = (
     | IdentityCode
     | ConfirmAnswer
     | RequestHandoff
+    | LeaveContact
     | CancelRun
     | RateAnswer
     | RequestHandover
@@ -201,7 +220,7 @@ def read(data: str | None) -> dict[str, Any]:
     if len(data.encode("utf-8", "surrogatepass")) > settings.CHAT_FRAME_LIMIT:
         raise MessageTooLarge
     try:
-        content = json.loads(data)
+        content = json.loads(data, object_pairs_hook=object_of)
     except (ValueError, RecursionError):
         raise BadMessage from None
     if not isinstance(content, dict) or content.get("v", 1) != 1 or not isinstance(content.get("type"), str):

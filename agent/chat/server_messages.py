@@ -95,7 +95,7 @@ class MessageDelta(Piece):
 
 
 class RunCompleted(TypedDict):
-    """Says that a run's answer was sent."""
+    """Says that a run is over: its answer was sent, or a person answers instead and it had none."""
 
     type: Literal["run.completed"]
     run_id: str
@@ -129,12 +129,13 @@ class ConversationEnded(TypedDict):
 
 
 class ErrorMessage(TypedDict):
-    """Says why a client's message was refused."""
+    """Says why a client's message was refused, what to do, and in how many seconds it may be sent again, where that is known."""
 
     type: Literal["error"]
     code: str
     message: str
     retryable: bool
+    retry_after: NotRequired[int]
     client_msg_id: NotRequired[str]
     tries_left: NotRequired[int]
 
@@ -146,14 +147,13 @@ class Pong(TypedDict):
 
 
 RunMessage = RunStarted | ToolStarted | ToolFinished | MessageDelta
-EphemeralMessage = RunMessage | HandoffQueue | ConversationEnded
+EphemeralMessage = RunMessage | RunCompleted | HandoffQueue | ConversationEnded
 """What reaches whoever listens at the moment and is stored nowhere."""
 ServerMessage = (
     NumberedEvent
     | EphemeralMessage
     | HelloOk
     | MessageAccepted
-    | RunCompleted
     | FeedbackSaved
     | HandoverReady
     | ErrorMessage

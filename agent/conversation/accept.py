@@ -13,18 +13,25 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from agent.conversation import events
-from agent.conversation.handoff import hand_over
+from agent.conversation.handoff import identity_announce
 from agent.conversation.identity import identity_begin
+from agent.conversation.patient_handoffs import handoffs_bring
 from agent.conversation.records import CodeResult, ConversationChanges, MessagePayload, RunInput
+from agent.conversation.refills import refills_bring
 from agent.conversation.runs import OPEN, run_end
+from agent.conversation.typed import typed_apart
 from agent.models import Conversation, Event, Run
 from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import clean, language_of
 from prescriptions import identity
-from prescriptions.errors import CodeExpired, CodeLocked, CodeWrong
+from prescriptions.births import birth_typed
+from prescriptions.errors import BirthUnreadable, CodeExpired, CodeLocked, CodeWrong, HandoffLimited
+from prescriptions.handoffs.failed_identity import handoff_open_for_contact
 from prescriptions.masking import masked
-from prescriptions.models import Patient
+from prescriptions.models import Handoff, Notification, Patient
+from prescriptions.notifications import notifications_discard
+from prescriptions.refill.collection import collection_extend
 
 
 class Unchanged(Enum):
@@ -38,10 +45,15 @@ Location = tuple[float, float]
 
 
 class RateLimited(PharmacyError):
-    """Too many messages; `retry_after` in seconds."""
+    """Too many messages; `retry_after` is the number of seconds until the next one is accepted."""
 
     def __init__(self, retry_after: int) -> None:
+        super().__init__(f"again in {retry_after} s")
         self.retry_after = retry_after
+
+
+class ConversationsLimited(RateLimited):
+    """The address began too many conversations within an hour."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +66,7 @@ class Accepted:
 
 @dataclass(frozen=True)
 class CodeOutcome:
-    """The outcome of a code: "ok", "wrong" (with tries left), "expired" or "locked"."""
+    """The outcome of a code or date of birth: "ok", "wrong" (with tries left), "expired", "locked", or "unreadable"."""
 
     outcome: str
     tries_left: int = 0
@@ -77,19 +89,17 @@ def message_accept(
 ) -> Accepted:
     """Commit a customer's message and the run that will answer it; the same id twice gives the same number.
 
-    Secrets are read and masked here, before anything is stored. `key` is the hash of the secret that the caller holds.
+    Secrets are read here, and all that looks personal is masked, before anything is stored. `key` is the hash of the secret that the caller holds.
     Raises RateLimited and ConversationGone.
     """
     known = accept_precheck(conversation_id, client_msg_id)
     if known is not None:
         return Accepted(known, duplicate=True)
-    cleaned = clean(text)
-    message = masked(cleaned, challenge_open=True)
-    if message.code and identity.challenge_open(conversation_id) is None:
-        # A number like any other: the conversation waits for no code.
-        message = masked(cleaned, challenge_open=False)
+    typed, secret = _secret_taken(conversation_id, clean(text))
+    shown, kept = typed_apart(typed)
     # Commit the attempt first, so that a rollback cannot refund it.
-    attempt = _code_try(conversation_id, message.code, address) if message.code else None
+    attempt = _code_try(conversation_id, secret, address) if secret is not None else None
+    opened = _handed_over(conversation_id, attempt, address)
     place: ConversationChanges = {}
     if not isinstance(location, Unchanged):
         place["latitude"], place["longitude"] = location or (None, None)
@@ -100,8 +110,8 @@ def message_accept(
             payload: MessagePayload = {
                 "role": "user",
                 "client_msg_id": str(client_msg_id),
-                "text": message.text,
-                "lang": language_of(message.text) or conversation.language,
+                "text": shown,
+                "lang": language_of(typed) or conversation.language,
                 "cards": [],
                 "suggestions": [],
             }
@@ -114,21 +124,28 @@ def message_accept(
                 payload=payload,
                 patient_id=owner,
             )
-            given: RunInput = {"address": address_key(address)}
+            given: RunInput = {"address": address_key(address), **kept}
             if attempt:
                 given["code"] = attempt.for_run()
             Run.objects.create(
                 conversation=conversation, client_msg_id=client_msg_id, input_seq=seq, input=given
             )
             if attempt:
-                _code_record(conversation, attempt)
-            return Accepted(seq, duplicate=False)
+                _code_record(conversation, attempt, opened)
     except IntegrityError:
         # The same message on another socket was first.
         first = Run.objects.get(conversation_id=conversation_id, client_msg_id=client_msg_id)
         if attempt and attempt.outcome == "ok":
-            _code_take(conversation_id, key, attempt)
+            _code_take(conversation_id, key, attempt, address)
         return Accepted(first.input_seq, duplicate=True)
+    if conversation.mode == Conversation.Mode.HUMAN:
+        # Who writes has the page open.
+        notifications_discard(conversation_id, Notification.Kind.STAFF_REPLIED)
+    collection_extend(conversation.state.get("refills", ()))
+    if attempt and attempt.patient:
+        refills_bring(conversation_id, attempt.patient)
+        handoffs_bring(conversation_id, attempt.patient)
+    return Accepted(seq, duplicate=False)
 
 
 def accept_precheck(conversation_id: UUID, client_msg_id: UUID | None = None) -> int | None:
@@ -143,11 +160,11 @@ def accept_precheck(conversation_id: UUID, client_msg_id: UUID | None = None) ->
     known = next(
         (seq for client_id, seq, _, _ in found if client_msg_id and client_id == client_msg_id), None
     )
-    counted = [at for _, _, kind, at in found if kind != Run.Kind.RESUME and at > day]
-    if known is None and sum(at > minute for at in counted) >= settings.CHAT_MESSAGES_PER_MINUTE:
-        raise RateLimited(60)
-    if known is None and len(counted) >= settings.CHAT_MESSAGES_PER_DAY:
-        raise RateLimited(3600)
+    counted = sorted((at for _, _, kind, at in found if kind != Run.Kind.RESUME and at > day), reverse=True)
+    for since, most in ((day, settings.CHAT_MESSAGES_PER_DAY), (minute, settings.CHAT_MESSAGES_PER_MINUTE)):
+        if known is None and len(counted) >= most and counted[most - 1] > since:
+            # The next one is accepted when this one is as old as the period is long.
+            raise RateLimited(int((counted[most - 1] - since).total_seconds()) + 1)
     return known
 
 
@@ -166,13 +183,29 @@ def code_submit(*, conversation_id: UUID, code: str, address: str, key: str | No
     if not use_admitted(f"codes:{conversation_id}", limit=settings.CHAT_MESSAGES_PER_MINUTE):
         raise RateLimited(60)
     attempt = _code_try(conversation_id, code, address)
-    _code_take(conversation_id, key, attempt)
+    _code_take(conversation_id, key, attempt, address)
     return attempt
+
+
+def _secret_taken(conversation_id: UUID, text: str) -> tuple[str, str | None]:
+    """Mask the secret that a message proves, and return with it the code or date of birth that is asked for, if it has one."""
+    if settings.CHAT_IDENTITY == "dob":
+        typed = birth_typed(text)
+        if typed.is_given and identity.birth_awaited(conversation_id):
+            return typed.text, typed.born.isoformat() if typed.born else ""
+        return masked(text, challenge_open=False).text, None
+    message = masked(text, challenge_open=True)
+    if message.code and identity.challenge_open(conversation_id) is None:
+        # A number like any other: the conversation waits for no code.
+        return masked(text, challenge_open=False).text, None
+    return message.text, message.code
 
 
 def _code_try(conversation_id: UUID, code: str, address: str) -> CodeOutcome:
     try:
         patient = identity.challenge_answer(conversation_id=conversation_id, code=code, address=address)
+    except BirthUnreadable:
+        return CodeOutcome("unreadable")
     except CodeWrong as error:
         return CodeOutcome("wrong", error.tries_left)
     except CodeExpired:
@@ -182,36 +215,58 @@ def _code_try(conversation_id: UUID, code: str, address: str) -> CodeOutcome:
     return CodeOutcome("ok", patient=patient)
 
 
-def _code_take(conversation_id: UUID, key: str | None, attempt: CodeOutcome) -> None:
+def _code_take(conversation_id: UUID, key: str | None, attempt: CodeOutcome, address: str) -> None:
     """Record an attempt, and add the run that takes up the waiting question when the code was right."""
+    opened = _handed_over(conversation_id, attempt, address)
     with transaction.atomic():
         conversation = events.conversation_locked(conversation_id, key)
-        _code_record(conversation, attempt)
+        _code_record(conversation, attempt, opened)
         if attempt.outcome == "ok":
             seq = Conversation.objects.values_list("seq_head", flat=True).get(pk=conversation_id)
             Run.objects.create(
                 conversation=conversation,
                 kind=Run.Kind.RESUME,
                 input_seq=seq,
-                input={"code": attempt.for_run()},
+                input={"address": address_key(address), "code": attempt.for_run()},
             )
+    if attempt.patient:
+        refills_bring(conversation_id, attempt.patient)
+        handoffs_bring(conversation_id, attempt.patient)
 
 
-def _code_record(conversation: Conversation, attempt: CodeOutcome) -> None:
-    """Record whose identity a code proved, or hand over to a person when the tries are used up."""
+def _handed_over(conversation_id: UUID, attempt: CodeOutcome | None, address: str) -> Handoff | None:
+    """Return the hand-off that a conversation has because its tries are used up, opened before the conversation is locked."""
+    if attempt is None or attempt.outcome != "locked":
+        return None
+    conversation = Conversation.objects.filter(pk=conversation_id).first()
+    if conversation is None:
+        raise events.ConversationGone
+    try:
+        return handoff_open_for_contact(
+            contact_key=identity.failed_contact(conversation_id),
+            conversation_id=conversation_id,
+            language=conversation.language,
+            is_urgent=conversation.emergency_open,
+            address_key=address_key(address),
+        )
+    except HandoffLimited:
+        return None  # the run's answer says whom to call
+
+
+def _code_record(conversation: Conversation, attempt: CodeOutcome, opened: Handoff | None) -> None:
+    """Record whose identity a code proved, or tell the customer of the person that takes over when the tries are used up."""
     if attempt.patient:
         since = identity_begin(conversation.pk, attempt.patient)
         until = since + timedelta(seconds=settings.IDENTITY_MAX)
         events.event_append(
             conversation_id=conversation.pk, type="identity.verified", payload={"until": until.isoformat()}
         )
-    elif attempt.outcome == "locked":
-        failed = identity.failed_verifications(conversation.pk)
-        hand_over(conversation, reason="identity_failed", run_key=f"locked:{conversation.pk}:{failed}")
+    elif opened:
+        identity_announce(conversation, opened)
 
 
 # -- A person, a cancellation -------------------------------------------------------------------------------
-def handoff_request(*, conversation_id: UUID, key: str | None = None) -> None:
+def handoff_request(*, conversation_id: UUID, key: str | None = None, address: str = "") -> None:
     """Add the run that hands over to a person, because the customer pressed the button for it.
 
     Raises RateLimited and ConversationGone.
@@ -219,7 +274,12 @@ def handoff_request(*, conversation_id: UUID, key: str | None = None) -> None:
     with transaction.atomic():
         conversation = events.conversation_locked(conversation_id, key)
         accept_precheck(conversation_id)
-        Run.objects.create(conversation=conversation, kind=Run.Kind.HANDOFF, input_seq=conversation.seq_head)
+        Run.objects.create(
+            conversation=conversation,
+            kind=Run.Kind.HANDOFF,
+            input_seq=conversation.seq_head,
+            input={"address": address_key(address)},
+        )
 
 
 def run_cancel(*, conversation_id: UUID, key: str | None = None) -> UUID | None:

@@ -15,77 +15,85 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from agent.answers.render import label, measure, say
+from agent.answers.render import say
 from agent.conversation import events
 from agent.conversation.accept import address_key
-from agent.conversation.records import ConfirmAnswer, ConfirmRequest, ConfirmSummary, RunInput
+from agent.conversation.records import ConfirmAnswer, ConfirmClosed, ConfirmRequest, ConfirmSummary, RunInput
 from agent.models import Confirmation, Run
-from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import Language, as_language
-from prescriptions import selectors
-from prescriptions.audit import Access, audit_record
-from prescriptions.errors import PrescriptionNotFound
-from prescriptions.models import Prescription
+from prescriptions.audit import audit_record
+from prescriptions.models import RefillRequest
 
-REFILL: Final = "refill.pass_on"
+REFILL: Final = "refill.submit"
+CANCEL: Final = "refill.cancel"
+Action = Literal["refill.submit", "refill.cancel"]
 
 
 class ConfirmationExpired(PharmacyError):
     """The confirmation can no longer be answered: it was answered, has expired, or belongs to somebody else."""
 
 
-def refill_ask(run: Run, *prescription_ids: int) -> ConfirmRequest | None:
-    """Request the customer's yes for passing refills of these prescriptions to a pharmacist: one yes for all of them.
+class ConfirmationCalledOff(ConfirmationExpired):
+    """The customer has called off what the confirmation asks for."""
 
-    Returns the event's content; None when nobody is identified, or a prescription is not theirs. A run that is
-    repeated requests it once.
+
+class ConfirmationSuperseded(ConfirmationExpired):
+    """A newer confirmation was requested since."""
+
+
+_CLOSED: Final[dict[str, type[ConfirmationExpired]]] = {
+    Confirmation.State.CALLED_OFF: ConfirmationCalledOff,
+    Confirmation.State.SUPERSEDED: ConfirmationSuperseded,
+}
+
+
+def confirmation_request(
+    run: Run, action: Action, refills: Sequence[RefillRequest], rows: list[list[str]]
+) -> ConfirmRequest | None:
+    """Request the customer's yes for submitting or cancelling these refills: one yes for all of them, as `rows` show them.
+
+    Returns the event's content; None when their patient is not the one who is identified. A run that is repeated
+    requests it once.
     """
     conversation = run.conversation
     patient = conversation.proven_patient
-    if patient is None:
+    if patient is None or not refills or any(one.patient_id != patient.pk for one in refills):
         return None
-    access = Access(who=f"chat:{conversation.pk}", where="chat", why="confirm")
-    try:
-        asked = [selectors.prescription_get_for(patient, pk, access=access) for pk in prescription_ids]
-    except PrescriptionNotFound:
-        return None
-    language = as_language(run.conversation.language)
+    language = as_language(conversation.language)
     # A customer who has changed their mind has one question open, not two.
     earlier = Confirmation.objects.filter(conversation=conversation, state=Confirmation.State.OPEN)
-    earlier.exclude(run=run).update(state=Confirmation.State.NO)
-    waiting = Confirmation.objects.filter(run=run, action=REFILL).first()
+    earlier.exclude(run=run).update(state=Confirmation.State.SUPERSEDED)
+    waiting = Confirmation.objects.filter(run=run, action=action).first()
     if waiting is None:
         waiting = Confirmation(
             conversation=conversation,
             run=run,
-            action=REFILL,
-            payload={"prescriptions": [one.pk for one in asked], "patient": patient.pk},
+            action=action,
+            # The versions bind the yes to what the card showed.
+            payload={"refills": [[one.pk, one.version] for one in refills], "patient": patient.pk},
             expires_at=timezone.now() + timedelta(seconds=settings.CHAT_CONFIRM_TTL),
         )
         waiting.digest = _digest(waiting)
         waiting.save()
     return {
         "confirm_id": str(waiting.pk),
-        "action": REFILL,
-        "summary": _summary(asked, language),
+        "action": action,
+        "summary": _summary(action, len(refills), rows, language),
         "expires_at": waiting.expires_at.isoformat(),
     }
 
 
-def _summary(asked: Sequence[Prescription], language: Language) -> ConfirmSummary:
-    """Describe what would be done: each medicine with the refills that are left of it."""
-    rows = []
-    for prescription in asked:
-        medication = prescription.medication
-        called = f"{named(medication, language)} {measure(medication.strength, language)}".strip()
-        rows.append([label("column", "medicine", language), called])
-        rows.append([label("column", "refills", language), str(prescription.refills_left)])
+def _summary(action: Action, number: int, rows: list[list[str]], language: Language) -> ConfirmSummary:
+    if action == CANCEL:
+        title, yes, no = "confirm_cancel", "confirm_cancel_yes", "confirm_cancel_no"
+    else:
+        title, yes, no = "confirm_refills" if number > 1 else "confirm_refill", "confirm_yes", "confirm_no"
     return {
-        "title": say("confirm_refills" if len(asked) > 1 else "confirm_refill", language),
+        "title": say(title, language),
         "rows": rows,
-        "yes": say("confirm_yes", language),
-        "no": say("confirm_no", language),
+        "yes": say(yes, language),
+        "no": say(no, language),
     }
 
 
@@ -94,21 +102,18 @@ def confirmation_answer(
 ) -> None:
     """Accept the customer's answer, and add the run that carries it out and says so.
 
-    Raises ConfirmationExpired and ConversationGone.
+    Raises ConfirmationExpired, with a subclass when it is known why, and ConversationGone.
     """
     with transaction.atomic():
         conversation = events.conversation_locked(conversation_id, key)
-        waiting = Confirmation.objects.filter(
-            pk=confirm_id,
-            conversation=conversation,
-            state=Confirmation.State.OPEN,
-            expires_at__gt=timezone.now(),
-        ).first()
+        waiting = Confirmation.objects.filter(pk=confirm_id, conversation=conversation).first()
         if waiting is None or not constant_time_compare(waiting.digest, _digest(waiting)):
             raise ConfirmationExpired
         patient = conversation.proven_patient
         if patient is None or patient.pk != waiting.payload["patient"]:
             raise ConfirmationExpired
+        if waiting.state != Confirmation.State.OPEN or waiting.expires_at <= timezone.now():
+            raise _CLOSED.get(waiting.state, ConfirmationExpired)
         Confirmation.objects.filter(pk=waiting.pk).update(state=decision, answered_at=timezone.now())
         audit_record(
             who=f"chat:{conversation_id}",
@@ -118,7 +123,11 @@ def confirmation_answer(
             patient=patient,
             detail={"confirmation": str(waiting.pk), "action": waiting.action},
         )
-        answer: ConfirmAnswer = {"id": str(waiting.pk), "decision": decision}
+        answer: ConfirmAnswer = {
+            "id": str(waiting.pk),
+            "decision": decision,
+            "action": waiting.action,
+        }
         given: RunInput = {"address": address_key(address), "confirm": answer}
         Run.objects.create(
             conversation=conversation,
@@ -126,6 +135,36 @@ def confirmation_answer(
             input_seq=conversation.seq_head,
             input=given,
         )
+
+
+def confirmations_call_off(run: Run, about: RefillRequest | None = None) -> list[str]:
+    """Close the open confirmations of a run's conversation, record an event for its pages, and return their actions.
+
+    `about`: only what asks for a yes to this refill.
+    """
+    with transaction.atomic():
+        conversation = events.conversation_locked(run.conversation_id)
+        waiting = [
+            row
+            for row in Confirmation.objects.filter(
+                conversation=conversation, state=Confirmation.State.OPEN, expires_at__gt=timezone.now()
+            )
+            if about is None or about.pk in (pk for pk, _version in row.payload["refills"])
+        ]
+        for row in waiting:
+            Confirmation.objects.filter(pk=row.pk).update(
+                state=Confirmation.State.CALLED_OFF, answered_at=timezone.now()
+            )
+            closed: ConfirmClosed = {"confirm_id": str(row.pk), "reason": "called_off"}
+            events.event_append(
+                conversation_id=conversation.pk,
+                type="confirm.closed",
+                payload=closed,
+                run=run,
+                patient=conversation.proven_patient,
+                used=False,
+            )
+    return [row.action for row in waiting]
 
 
 def confirmed(run: Run) -> Confirmation | None:

@@ -19,6 +19,7 @@ from django.utils import timezone
 from agent.conversation import events
 from agent.conversation.accept import RateLimited, address_key
 from agent.conversation.events import secret_hash
+from agent.conversation.reply_links import reply_link_read
 from agent.models import ChatSite, Conversation, Run, Ticket
 from pharmacy_site.lib.counters import use_admitted
 from pharmacy_site.lib.errors import PharmacyError
@@ -161,28 +162,51 @@ def handover_take(ticket: str, address: str) -> Entrance:
 
     A question that waited for the customer's identity is taken up by a run of its own. Raises TicketExpired.
     """
-    secret = secrets.token_urlsafe(32)
     with transaction.atomic():
         tickets = _valid_tickets(ticket, address).filter(site=None)
         pk = tickets.values_list("conversation_id", flat=True).first()
         if pk is None or not tickets.delete()[0]:
             raise TicketExpired
-        revoked_key = Conversation.objects.values_list("secret_hash", flat=True).get(pk=pk)
-        Conversation.objects.filter(pk=pk).update(
-            secret_hash=secret_hash(secret), site=None, patient=None, verified_at=None
+        return _moved(pk, address)
+
+
+def reply_take(token: str, address: str) -> Entrance:
+    """Open the conversation of a link that an e-mail brought, as `handover_take` does. Raises TicketExpired and TicketsLimited."""
+    _limit(address)
+    pk = reply_link_read(token)
+    try:
+        with transaction.atomic():
+            if pk is None:
+                raise TicketExpired
+            return _moved(events.conversation_locked(pk).pk, address)
+    except events.ConversationGone:
+        raise TicketExpired from None
+
+
+def _moved(pk: UUID, address: str) -> Entrance:
+    """Give a conversation a new secret, on our own page and with nobody identified; call it inside a transaction."""
+    secret = secrets.token_urlsafe(32)
+    revoked_key = Conversation.objects.values_list("secret_hash", flat=True).get(pk=pk)
+    Conversation.objects.filter(pk=pk).update(
+        secret_hash=secret_hash(secret), site=None, patient=None, verified_at=None
+    )
+    conversation = Conversation.objects.get(pk=pk)
+    if conversation.state.get("waiting"):
+        Run.objects.create(
+            conversation=conversation,
+            kind=Run.Kind.RESUME,
+            input_seq=conversation.seq_head,
+            input={"address": address_key(address)},
         )
-        conversation = Conversation.objects.get(pk=pk)
-        if conversation.state.get("waiting"):
-            Run.objects.create(
-                conversation=conversation,
-                kind=Run.Kind.RESUME,
-                input_seq=conversation.seq_head,
-                input={"address": address_key(address)},
-            )
     return Entrance(conversation, secret, identity_elsewhere=False, revoked_key=revoked_key)
 
 
 # -- Opening a conversation ---------------------------------------------------------------------------------
+def is_beginning(*, site: str | None, ticket: str | None, secret: str | None) -> bool:
+    """Return whether a hello with these begins a new conversation, if it is admitted."""
+    return secret is None and not (ticket and not site)
+
+
 def entrance(
     *,
     address: str,
@@ -197,7 +221,8 @@ def entrance(
     TicketRefused, TicketExpired and ConversationGone.
     """
     if ticket and not site:
-        return handover_take(ticket, address)
+        # A one-time ticket has no colon, a signed link has.
+        return reply_take(ticket, address) if ":" in ticket else handover_take(ticket, address)
     framed_by = site_admit(site, ticket or "", address) if site else None
     if secret is None:
         begun, new_secret = events.conversation_begin(language=language, site=framed_by)
@@ -216,8 +241,7 @@ def tickets_purge() -> int:
 
 
 def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversation | None = None) -> str:
-    if not use_admitted(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
-        raise TicketsLimited(60)
+    _limit(address)
     ticket = secrets.token_urlsafe(32)
     Ticket.objects.create(
         ticket_hash=secret_hash(ticket),
@@ -227,6 +251,11 @@ def _issue(address: str, *, site: ChatSite | None = None, conversation: Conversa
         expires_at=timezone.now() + timedelta(seconds=TICKET_SECONDS),
     )
     return ticket
+
+
+def _limit(address: str) -> None:
+    if not use_admitted(f"tickets:{address}", limit=settings.CHAT_SOCKETS_PER_MINUTE):
+        raise TicketsLimited(60)
 
 
 def _valid_tickets(ticket: str, address: str) -> QuerySet[Ticket]:

@@ -6,7 +6,7 @@ The rows are the truth; `agent/chat/hub.py` only tells open sockets that there a
 import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, cast
 from uuid import UUID
 
@@ -16,10 +16,11 @@ from django.utils import timezone
 
 from agent.answers.render import say
 from agent.conversation.records import ConversationChanges, MessagePayload, NumberedEvent
-from agent.models import ChatSite, Conversation, Event, Run
+from agent.models import ChatSite, Conversation, Event, Run, ToolCall
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.text import as_language
 from prescriptions.models import Patient
+from prescriptions.transcripts import Looked, Said
 
 
 class ConversationGone(PharmacyError):
@@ -152,12 +153,13 @@ class Message(NamedTuple):
     seq: int
     payload: MessagePayload
     patient_id: int | None
+    at: datetime
 
 
 def messages_until(conversation_id: UUID, seq: int, most: int) -> list[Message]:
     """Return the last messages with numbers up to `seq`, oldest first, at most so many."""
     rows = Event.objects.filter(conversation_id=conversation_id, type="message.completed", seq__lte=seq)
-    found = rows.order_by("-seq").values_list("seq", "payload", "patient_id")[:most]
+    found = rows.order_by("-seq").values_list("seq", "payload", "patient_id", "created_at")[:most]
     return [Message(*row) for row in reversed(found)]
 
 
@@ -174,6 +176,36 @@ def messages_for(messages: Sequence[Message], patient_id: int | None) -> list[Me
     ]
 
 
+def transcript_read(conversation_id: UUID, patient_id: int | None, most: int) -> list[Said]:
+    """Return the last messages that staff may read for this patient, oldest first (`CONVERSATION_READER`)."""
+    found = messages_until(conversation_id, 2**31 - 1, most)
+    calls = _calls_of(found)
+    return [
+        Said(
+            role=str(said["role"]),
+            text=str(said["text"]),
+            language=str(said.get("lang", "")),
+            seq=message.seq,
+            at=message.at,
+            author=str(said.get("author", "")),
+            is_automatic=bool(said.get("automatic")),
+            calls=calls.get(str(said.get("run_id", "")), ()),
+        )
+        for message in found
+        for said in messages_for([message], patient_id)
+    ]
+
+
+def _calls_of(messages: Sequence[Message]) -> dict[str, list[Looked]]:
+    """Return the calls of tools for these answers, by run."""
+    runs = [message.payload["run_id"] for message in messages if message.payload.get("run_id")]
+    found: dict[str, list[Looked]] = {}
+    for call in ToolCall.objects.filter(run__in=runs).order_by("pk"):
+        looked = Looked(call.name, call.arguments, call.ok, call.code, call.evidence)
+        found.setdefault(str(call.run_id), []).append(looked)
+    return found
+
+
 def events_after(key: str, seq: int) -> list[NumberedEvent]:
     """Return the events behind `seq`, in order, for the holder of the secret with this hash.
 
@@ -181,12 +213,16 @@ def events_after(key: str, seq: int) -> list[NumberedEvent]:
     """
     rows = Event.objects.filter(conversation__secret_hash=key, seq__gt=seq)
     found = rows.select_related("conversation").order_by("seq")
-    return [
-        redacted(numbered(event))
-        if event.patient_id is not None and _viewer(event.conversation) not in (None, event.patient_id)
-        else numbered(event)
-        for event in found
-    ]
+    return [redacted(numbered(event)) if _is_of_another(event) else numbered(event) for event in found]
+
+
+def _is_of_another(event: Event) -> bool:
+    """Return whether an event is not for whoever sits at an open page: nobody's identity may be proven there by now.
+
+    An answer is to who asked just before; what staff write may come hours later.
+    """
+    allowed = (event.patient_id,) if event.payload.get("role") == "staff" else (None, event.patient_id)
+    return event.patient_id is not None and _viewer(event.conversation) not in allowed
 
 
 def events_shown(conversation: Conversation, seq: int) -> list[NumberedEvent]:
@@ -213,11 +249,25 @@ def redacted(event: NumberedEvent) -> NumberedEvent:
         return {**event, "summary": {**event["summary"], "rows": []}}
     if event["type"] == "handoff.updated":
         return cast("NumberedEvent", {key: value for key, value in event.items() if key != "contact"})
+    if event["type"] == "refill.updated":
+        # What a pharmacist asks may name a medicine.
+        left = {key: value for key, value in event.items() if key != "card"}
+        return cast("NumberedEvent", left | {"message": say("veiled", as_language(event["lang"]))})
     if event["type"] != "message.completed":
         return event
-    text = say("veiled" if event["role"] == "assistant" else "veiled_words", as_language(event["lang"]))
-    hidden = {"text": text, "brief": "", "cards": [], "suggestions": [], "tools": [], "locate": False}
-    return cast("NumberedEvent", event | {key: value for key, value in hidden.items() if key in event})
+    key = {"user": "veiled_words", "staff": "veiled_staff"}.get(event["role"], "veiled")
+    text = say(key, as_language(event["lang"]))
+    hidden = {
+        "text": text,
+        "brief": "",
+        "author": "",
+        "cards": [],
+        "suggestions": [],
+        "tools": [],
+        "locate": False,
+    }
+    left = event | {key: value for key, value in hidden.items() if key in event}
+    return cast("NumberedEvent", left | {"veiled": True})
 
 
 def heads(keys: Sequence[str]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from agent.conversation import events
 from agent.models import Event, Feedback
+from agent.safety.privacy.storing import storable
 from pharmacy_site.lib.text import clean
 from prescriptions.masking import masked
 
@@ -14,7 +15,7 @@ from prescriptions.masking import masked
 def feedback_save(*, conversation_id: UUID, key: str, seq: int, rating: Literal[1, -1], comment: str) -> bool:
     """Store the rating of an answer, replacing an earlier one; False when `seq` is no answer of this conversation.
 
-    Secrets in the comment are masked. Raises ConversationGone.
+    What looks personal in the comment is masked. Raises ConversationGone.
     """
     with transaction.atomic():
         events.conversation_locked(conversation_id, key)
@@ -25,7 +26,7 @@ def feedback_save(*, conversation_id: UUID, key: str, seq: int, rating: Literal[
         )
         if not answers.filter(seq=seq).exists():
             return False
-        text = masked(clean(comment), challenge_open=False).text
+        text = storable(masked(clean(comment), challenge_open=False).text).text
         Feedback.objects.update_or_create(
             conversation_id=conversation_id, seq=seq, defaults={"rating": rating, "comment": text}
         )

@@ -37,20 +37,28 @@ class NumberedEvent(TypedDict):
     summary: NotRequired["ConfirmSummary"]
     # Of a hand-off: how the patient hears of it.
     contact: NotRequired[list[str]]
+    # Of a refill: how far it is.
+    card: NotRequired[dict[str, Any]]
 
 
 class MessagePayload(TypedDict):
-    """The content of `message.completed`, of a customer or of the assistant."""
+    """The content of `message.completed`, of a customer, the assistant or staff."""
 
     role: str
     text: str
     lang: str
     cards: list[Any]
     suggestions: list[Any]
+    # Of a message of staff: who wrote it, as which role, about which hand-off.
+    author: NotRequired[str]
+    author_role: NotRequired[str]
+    handoff: NotRequired[str]
     # Of a customer's message:
     client_msg_id: NotRequired[str]
     # Of an answer:
     run_id: NotRequired[str]
+    # The assistant's, while a person was waited for or had the conversation.
+    automatic: NotRequired[bool]
     tools: NotRequired[list[Any]]
     # What a client that shows the cards reads instead of `text`, which is whole.
     brief: NotRequired[str]
@@ -81,9 +89,16 @@ class ConfirmRequest(TypedDict):
     expires_at: str
 
 
+class ConfirmClosed(TypedDict):
+    """Content of the event `confirm.closed`, which tells pages that a card can no longer be answered."""
+
+    confirm_id: str
+    reason: Literal["called_off"]
+
+
 # -- Runs ---------------------------------------------------------------------------------------------------
 class CodeResult(TypedDict):
-    """The outcome of a one-time code: never the code, never whom it proves."""
+    """The outcome of a code or a date of birth: never the code, never whom it proves."""
 
     outcome: str
     tries_left: int
@@ -94,14 +109,19 @@ class ConfirmAnswer(TypedDict):
 
     id: str
     decision: Literal["yes", "no"]
+    action: str
 
 
 class RunInput(TypedDict, total=False):
-    """What a run was given beside the message that it answers. `address` is a key, not the address."""
+    """What a run was given beside the message that it answers. `address` is a key, not the address.
+
+    `typed` is the message as it was typed, encrypted, where the stored one has masks; gone when the run is over.
+    """
 
     address: str
     code: CodeResult
     confirm: ConfirmAnswer
+    typed: str
 
 
 class ToolCall(TypedDict):

@@ -18,6 +18,7 @@ from django.utils import timezone
 from agent.conversation import events, spending
 from agent.conversation.liveness import dead_forget, dead_names, own_name
 from agent.conversation.records import MessagePayload, Progress
+from agent.conversation.typed import typed_forgotten
 from agent.inference.base import Usage
 from agent.models import Confirmation, Conversation, Event, Run
 from pharmacy_site.lib.savepoint import savepoint
@@ -27,6 +28,8 @@ from prescriptions.models import Patient
 OPEN: Final = (Run.State.PENDING, Run.State.RUNNING)
 EARLIER_TURNS: Final = 12
 """How far back a language model reads what was said."""
+_MOST_REOPENED: Final = 3
+"""So many messages are still answered when a person leaves them: the last ones."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def _claim_next(conversation_id: UUID) -> Claim | None:
         run.state == Run.State.RUNNING and run.lease_until and run.lease_until >= timezone.now()
     ):
         return None
-    waits = settings.CHAT_IDENTITY == "otp" and identity.challenge_open(conversation_id) is not None
+    waits = settings.CHAT_IDENTITY != "identifier" and identity.challenge_open(conversation_id) is not None
     return Claim(
         run,
         run.conversation,
@@ -152,8 +155,8 @@ def run_still_ours(run: Run) -> bool:
     return _unchanged(run).exists()
 
 
-def run_done(run: Run, answer_seq: int, model: str, usage: Usage) -> bool:
-    """End a run with its answer and what that cost; False when it is no longer this process's."""
+def run_done(run: Run, answer_seq: int | None, model: str, usage: Usage) -> bool:
+    """End a run with its answer (None: a person answers) and what that cost; False when it is no longer this process's."""
     return run_end(run, Run.State.DONE, answer_seq=answer_seq, model=model, **spending.spent_fields(usage))
 
 
@@ -173,8 +176,31 @@ def run_fail(run: Run, code: str) -> None:
 def run_end(run: Run, state: Run.State, **changes: Any) -> bool:
     """End a run that has not changed hands or ended since it was read; return whether that was so."""
     now = timezone.now()
+    changes |= typed_forgotten(run)
     ended = _unchanged(run).update(state=state, finished_at=now, lease_until=None, progress={}, **changes)
     return bool(ended)
+
+
+def runs_left(conversation_id: UUID) -> QuerySet[Run]:
+    """Return the runs of messages without an answer that were written after a person took over or wrote last, oldest first."""
+    took_over = Q(type="mode.changed", payload__mode=Conversation.Mode.HUMAN)
+    wrote = Q(type="message.completed", payload__role="staff", payload__repeated__isnull=True)
+    of_staff = Event.objects.filter(took_over | wrote, conversation_id=conversation_id)
+    last = of_staff.order_by("-seq").values_list("seq", flat=True).first()
+    if last is None:
+        return Run.objects.none()
+    rows = Run.objects.filter(conversation_id=conversation_id, kind=Run.Kind.MESSAGE, input_seq__gt=last)
+    return rows.filter(answer_seq=None, state__in=[*OPEN, Run.State.DONE]).order_by("input_seq")
+
+
+def runs_reopen(conversation_id: UUID) -> None:
+    """Let the assistant, which has the conversation back, answer the last messages that a person left without an answer.
+
+    Call it with the conversation's row locked. The sweep takes the runs up.
+    """
+    left = runs_left(conversation_id).filter(state=Run.State.DONE).order_by("-input_seq")
+    found = list(left.values_list("pk", flat=True)[:_MOST_REOPENED])
+    Run.objects.filter(pk__in=found, state=Run.State.DONE).update(state=Run.State.PENDING, finished_at=None)
 
 
 def runs_abandoned() -> list[UUID]:

@@ -78,6 +78,10 @@ class Turn:
     earlier: Callable[[], Sequence[Mapping[str, Any]]] = tuple
     tokens_spent: int = 0
     personal: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    knowledge_role: str = ""
+    """Whose collection of the knowledge base may answer, as the server chose it; empty: none, as while staff or an emergency comes first."""
+    is_reviewed: bool = False
+    """Whether the message would be refused as a request for advice, but is word for word a published question: that answers it."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,8 @@ class Reply:
     fixed: bool = False
     free: bool = False
     phones: Sequence[str] = ()
+    silent: bool = False
+    """Whether nothing is said: a person answers this message."""
 
     def framed(self, before: str = "", after: str = "") -> "Reply":
         """Return the reply with paragraphs before and after its text, whole and brief."""
@@ -128,10 +134,6 @@ class Withheld(Exception):
 
 class Speech(Protocol):
     """Shows a model's answer while it is generated: a customer sees a sentence only once it has been checked."""
-
-    async def faults(self, sentence: str, language: Language) -> list[str]:
-        """Return why a sentence of the model's own may not be shown, [] when it may."""
-        ...
 
     def show(self, text: str, brief: str | None = None) -> None:
         """Show the next piece of the answer; `brief` is the same beside its cards, if it differs."""
@@ -178,6 +180,14 @@ class FixedReply(Session):
     async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
         """Return the reply."""
         return self.reply
+
+
+class Silence(Session):
+    """Leaves a message to the person who has the conversation, or who is waited for."""
+
+    async def next(self, results: Sequence[StepResult], speech: Speech) -> Reply:
+        """Return a reply that is not written."""
+        return Reply("", self.turn.language, self.turn.state, fixed=True, silent=True)
 
 
 class Model(Protocol):

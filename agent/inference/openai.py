@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Final, Self
 
+import httpx  # noqa: F401  # the SDK looks into it as soon as another thread begins to load it (LangGraph does)
 import httpx2
 import openai
 from openai.resources.chat.completions import AsyncCompletions
@@ -86,11 +87,13 @@ class ChatCompletions:
         until: float,
         *,
         may_call: bool = True,
+        retries: int = 1,
     ) -> Completion:
         """Return one answer; `hear` gets its text as it comes, and its tokens are added to `usage`.
 
         The tokens are counted also when the answer fails or the caller is cancelled. `functions` are those that may be
-        called, as long as `may_call`. `until` is the time of the event loop by which the answer must be whole. Raises ModelUnavailable.
+        called, as long as `may_call`. `until` is the time of the event loop by which the answer must be whole; `retries` is how often
+        a busy server is asked again. Raises ModelUnavailable.
         """
         if not self._breaker.admits():
             raise ModelUnavailable("breaker_open")
@@ -104,7 +107,7 @@ class ChatCompletions:
         answer = _Answer()
         with chat_span(self.model) as attributes:
             try:
-                await self._receive(request, answer, hear, until)
+                await self._receive(request, answer, hear, until, retries)
                 completion = answer.completion()
             except ModelUnavailable as error:
                 self._breaker.failed()
@@ -128,13 +131,14 @@ class ChatCompletions:
         answer: "_Answer",
         hear: Callable[[str], Awaitable[None]],
         until: float,
+        retries: int,
     ) -> None:
         """Fill `answer` from one request, against the clocks of silence and of the whole answer."""
         time = asyncio.get_running_loop().time
         try:
             async with (
                 asyncio.timeout_at(min(until, time() + self._first_token)) as clock,
-                aclosing(self._pieces(request, answer)) as pieces,
+                aclosing(self._pieces(request, answer, retries)) as pieces,
             ):
                 async for piece in pieces:
                     if piece:
@@ -144,13 +148,15 @@ class ChatCompletions:
         except TimeoutError:
             raise ModelUnavailable("timeout") from None
 
-    async def _pieces(self, request: Mapping[str, Any], answer: "_Answer") -> AsyncGenerator[str, None]:
+    async def _pieces(
+        self, request: Mapping[str, Any], answer: "_Answer", retries: int
+    ) -> AsyncGenerator[str, None]:
         """Yield the text of an answer as it comes, "" for a part of a call. Raises ModelUnavailable.
 
         Only errors of the server's making are caught here: what `hear` raises is not raised inside this generator.
         """
         try:
-            async with await self._stream(request) as chunks:
+            async with await self._stream(request, retries) as chunks:
                 async for chunk in chunks:
                     piece = answer.add(chunk)
                     if piece is not None:
@@ -162,12 +168,14 @@ class ChatCompletions:
         except _MALFORMED:
             raise ModelUnavailable("malformed") from None
 
-    async def _stream(self, request: Mapping[str, Any]) -> openai.AsyncStream[ChatCompletionChunk]:
-        """Send the request, once more when the server was only busy. Raises ModelUnavailable.
+    async def _stream(
+        self, request: Mapping[str, Any], retries: int
+    ) -> openai.AsyncStream[ChatCompletionChunk]:
+        """Send the request, again when the server was only busy. Raises ModelUnavailable.
 
         The SDK's own retries would wait for as long as a server asks for, up to two minutes.
         """
-        is_second = False
+        left = retries
         while True:
             try:
                 # As `extra_body`, since the SDK would walk through all messages and functions to convert what
@@ -178,9 +186,9 @@ class ChatCompletions:
                 return stream
             except (openai.APIError, httpx2.HTTPError) as error:
                 wait = _retry_wait(error)
-                if is_second or wait is None:
+                if not left or wait is None:
                     raise ModelUnavailable(_reason(error)) from None
-            is_second = True
+            left -= 1
             await asyncio.sleep(wait)
 
 

@@ -118,8 +118,8 @@ class LanguageSession:
 
     async def _begin(self, menu: Menu) -> None:
         """Write the first messages, if the budget allows it. Raises ModelUnavailable."""
-        if spending.day.is_old:
-            await run_db(spending.day.read)()
+        if spending.limits_old():
+            await run_db(spending.limits_read)()
         spending.budget_check(self._turn.tokens_spent)
         earlier = self._turn.earlier()
         self._usage.prompt = prompt.version()

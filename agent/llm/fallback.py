@@ -6,7 +6,6 @@ The offline model also carries out what is done by fixed steps: proving who asks
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Final
 
 from agent.answers.allergies import allergy_part
@@ -31,12 +30,19 @@ from agent.inference.base import (
 from agent.llm import obligations
 from agent.llm.dialogue import LanguageModel
 from agent.llm.functions import Procedure, frame_of
-from agent.llm.offline.allergies import allergens_said, allergy_step, in_own_words, products_in
+from agent.llm.offline.allergies import (
+    allergens_said,
+    allergy_step,
+    in_own_words,
+    names_what_is_refilled,
+    products_in,
+)
 from agent.llm.offline.clashes import clash_step, is_whole, taken_ids
 from agent.llm.offline.frames import OF_IDENTITY, REFILLS
 from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.session import OfflineModel, OfflineSession
 from agent.llm.offline.understand import Understood, understand
+from agent.llm.refill_wishes import with_wishes
 from agent.state import ConversationState, RememberedAllergen, RememberedMedication
 from agent.threads import run_db
 from pharmacy_site.lib.text import Language
@@ -44,10 +50,13 @@ from pharmacy_site.lib.text import Language
 log = logging.getLogger(__name__)
 _CORRECTIONS: Final = 1
 _OWN_QUESTIONS: Final = frozenset(
-    {"identifier", "offer_person", "confirm", "which_refill", "which_prescription"}
-)
+    {
+        "identifier", "offer_person", "confirm", "pickup", "which_refill", "which_prescription", "refill_wanted",
+        "which_offered",
+    }
+)  # fmt: skip
 """Kinds of our own questions whose answers only fixed steps take up."""
-_OF_PATIENT: Final = frozenset({"refill", "renew"})
+_OF_PATIENT: Final = frozenset({"refill", "renew", "refill_progress", "refill_cancel", "refill_resume"})
 """What fixed steps go on with once the customer is identified."""
 
 
@@ -143,7 +152,7 @@ class FallbackSession(Session):
                 if asked is None and not obligations.answers_refills(self._understood, self.turn, answer):
                     return await self._fall_back(speech, "procedure")
                 if asked is None and not answer.is_answer:
-                    raise Withheld([fault for one in answer.dropped for fault in one.faults] or ["no_answer"])
+                    raise Withheld([one.fault for one in answer.dropped] or ["no_answer"])
                 break
             except ModelUnavailable as error:
                 return await self._fall_back(speech, error.reason, announce=True)
@@ -209,7 +218,10 @@ class FallbackSession(Session):
         asked = obligations.came_up(self._understood, self._results)
         if self._understood.allergies or self._allergies:
             asked += products_in(self.turn.state)
-        step = allergy_step(asked, said, self.turn)
+        listed: set[int] = set()
+        if names_what_is_refilled(self._understood.frames):
+            listed = set(asked) - set(obligations.refilled(self._understood, self._results))
+        step = allergy_step(asked, said, self.turn, listed=listed)
         if step is None:
             return None
         pairs = {(pk, len(said)) for pk in step.arguments["med_ids"]}
@@ -264,15 +276,14 @@ class FallbackSession(Session):
     def _composition(self, speech: Speech) -> Composition:
         renderer = replace(self._understood.renderer, turn=self.turn)
         cards = obligations.cards_of(renderer, self._results)[:MOST_CARDS]
-        faults = partial(speech.faults, language=self.language)
-        return Composition(self._menu, faults, speech.show, cards, self.turn.text)
+        return Composition(self._menu, speech.show, cards)
 
     async def _carry_out(self, procedure: Procedure, speech: Speech) -> Sequence[Step] | Reply:
         """Do what the language model may only ask for: raise an emergency, or let the offline model carry out a plan."""
         if procedure.emergency:
             speech.restart()
             return alarm_reply(self.turn, [], [procedure.emergency])
-        frame = await run_db(frame_of)(procedure)
+        frame = with_wishes(await run_db(frame_of)(procedure), self._understood)
         # Two medicines in one message: our own plans say what they must; a refill of all of them does.
         if obligations.due(self._understood) and not obligations.refills_all(self._understood, frame):
             return await self._fall_back(speech, "procedure")
@@ -307,15 +318,16 @@ class FallbackSession(Session):
 def needs_fixed_steps(understood: Understood, turn: Turn) -> bool:
     """Return whether a message never reaches the language model.
 
-    So it is with proving who asks, an answer to a question of ours that only fixed steps take up, giving up such a question,
-    a refill that waited for the proof, and a fact that is asked for beside advice.
+    So it is with proving who asks, an answer to a question of ours that only fixed steps take up, giving up such a question
+    or a request that is not confirmed, a refill that waited for the proof, and a fact that is asked for beside advice.
     """
     pending, intents = turn.state.get("pending"), {frame.intent for frame in understood.frames}
     if understood.answers_question and pending and pending["kind"] in _OWN_QUESTIONS:
         return True
     if intents & OF_IDENTITY or (turn.refused and understood.frames):
         return True
-    if "cancelled" in intents and (pending or turn.state.get("waiting")):
+    is_open = pending or turn.state.get("waiting") or turn.state.get("refills")
+    if "cancelled" in intents and is_open:
         return True
     is_proven_now = turn.resumed or bool(turn.code.get("outcome"))
     return is_proven_now and bool(intents & _OF_PATIENT)

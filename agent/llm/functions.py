@@ -28,7 +28,8 @@ _TOOLS: Final = frozenset(tool.name for tool in TOOLS)
 _PRIVATE: Final = frozenset(tool.name for tool in TOOLS if tool.private)
 
 
-def _function(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+def function_definition(name: str, description: str, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the definition of a function as it is sent, all of whose properties are required."""
     parameters = {
         "type": "object",
         "properties": properties,
@@ -41,12 +42,12 @@ def _function(name: str, description: str, properties: Mapping[str, Any]) -> dic
     }
 
 
-_STORE: Final = _function(
+_STORE: Final = function_definition(
     STORE_INFO,
     "Hours, address and phone of a branch, of a city's branches (as the customer wrote it), or (query null) of all.",
     {"query": {"type": ["string", "null"]}},
 )
-_PERSON: Final = _function(
+_PERSON: Final = function_definition(
     "offer_person",
     "Offer the customer a pharmacist. Ends your turn.",
     {},
@@ -58,27 +59,35 @@ EMERGENCIES: Final = {
     "extra_dose": Emergency.EXTRA_DOSE,
     "adverse_reaction": Emergency.ADVERSE,
 }
-_EMERGENCY: Final = _function(
+_EMERGENCY: Final = function_definition(
     "raise_emergency",
     "Somebody may be in danger now: the system gives the number to call. When in doubt, call it. Ends your turn.",
     {"kind": {"type": "string", "enum": [*EMERGENCIES]}},
 )
 SITE_ANSWER: Final = "site_answer"
-_SITE: Final = _function(
+_SITE: Final = function_definition(
     SITE_ANSWER,
     "What the pharmacy says about other subjects (hold: keeping a pack), perhaps of one branch.",
     {"topic": {"type": "string", "enum": [*SiteAnswer.Topic.values]}, "branch": {"type": ["string", "null"]}},
+)
+ASK_KNOWLEDGE: Final = "ask_knowledge_base"
+_KNOWLEDGE: Final = function_definition(
+    ASK_KNOWLEDGE,
+    "Reviewed answers about health and using medicines in general; question: the whole question.",
+    {"question": _TEXT},
 )
 _MATTERS: Final = {
     "prescriptions": "prescriptions",
     "refill_status": "refill_status",
     "refill": "refill",
+    "where_is_my_refill": "refill_progress",
+    "cancel_refill": "refill_cancel",
     "doctors_prescription": "renew_doctor",
     "refill_or_doctors_prescription": "renew",
     "sign_out": "logout",
 }
 """What customers want in matters of their own, with the intent whose plan answers it."""
-_MATTER: Final = _function(
+_MATTER: Final = function_definition(
     "patient_matter",
     "Prescriptions or a refill: the system asks who they are if it has to, checks, and answers. Ends your turn. "
     "medication_name has every medicine that is meant: 'X, Y and Z'.",
@@ -89,7 +98,7 @@ _MATTER: Final = _function(
     },
 )
 NOTE: Final = "note_medicine"
-_NOTE: Final = _function(
+_NOTE: Final = function_definition(
     NOTE,
     "The customer takes this, or is allergic to it: the system checks what comes up against it.",
     {"name": _TEXT, "is_allergy": {"type": "boolean"}},
@@ -100,17 +109,18 @@ def functions_offered(turn: Turn) -> Sequence[Mapping[str, Any]]:
     """Return the definitions of the functions that this turn's model may call; none that reads while advice is refused."""
     if turn.refused:
         return (_EMERGENCY, _PERSON, _NOTE)
-    return _functions_offered(is_identified=bool(turn.identifier))
+    return _functions_offered(is_identified=bool(turn.identifier), has_knowledge=bool(turn.knowledge_role))
 
 
 @cache
-def _functions_offered(*, is_identified: bool) -> Sequence[Mapping[str, Any]]:
+def _functions_offered(*, is_identified: bool, has_knowledge: bool) -> Sequence[Mapping[str, Any]]:
     tools = [
         definition
         for definition in function_definitions()
         if is_identified or definition["function"]["name"] not in _PRIVATE
     ]
-    return (*tools, _EMERGENCY, _STORE, _SITE, _PERSON, _NOTE, _MATTER)
+    knowledge = (_KNOWLEDGE,) if has_knowledge else ()
+    return (*tools, _EMERGENCY, _STORE, _SITE, *knowledge, _PERSON, _NOTE, _MATTER)
 
 
 @dataclass(frozen=True)
@@ -155,8 +165,9 @@ def _name_in(call: Call) -> str:
 def frame_of(procedure: Procedure) -> Frame:
     """Return the frame of a procedure with the product of its name, or with all of several names.
 
-    A single uncertain name is left out; then the assistant asks the customer, in a sentence of our own. Among several an
-    uncertain one stays, so that the customer is told what is on file of it.
+    A single uncertain name is left out; then the assistant asks the customer, in a sentence of our own. Of a refill one that is
+    a typo away from a name stays, to be matched with the customer's own prescriptions. Among several an uncertain one stays,
+    so that the customer is told what is on file of it.
     """
     details = {"other_person": True} if procedure.for_somebody_else else {}
     return Frame(procedure.intent, 0.95, _medicines_of(procedure), details=details)
@@ -169,7 +180,11 @@ def _medicines_of(procedure: Procedure) -> tuple[RememberedMedication, ...]:
     if procedure.intent in REFILLS and named and len(named) + len(unknown) > 1:
         beside: list[RememberedMedication] = [{"query": name} for name in unknown]
         return (*medications_of(named), *beside)
-    return named[0].candidates if len(named) == 1 and len(named[0].candidates) == 1 else ()
+    if len(named) != 1 or len(named[0].candidates) > 1:
+        return ()
+    if procedure.intent in REFILLS and not named[0].candidates:
+        return ({"query": named[0].text},)
+    return named[0].candidates
 
 
 def steps_of(calls: Sequence[Call]) -> list[Step]:
@@ -188,6 +203,9 @@ def _step(call: Call) -> Step:
         if call.arguments.get("is_allergy") is True:
             return Step("allergy.noted", {"allergen": name})
         return Step("medicine.taken", {"medication_name": name})
+    if call.name == ASK_KNOWLEDGE:
+        question = str(call.arguments.get("question") or "")
+        return Step("knowledge.ask", {"question": question, "by_model": True})
     if call.name not in _TOOLS:
         raise ModelUnavailable("unknown_tool")
     # Also a patient's tool that was not offered: the door refuses it and writes that down.

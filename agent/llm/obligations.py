@@ -5,7 +5,14 @@ from dataclasses import replace
 from typing import Final
 
 from agent.answers.answer import Piece
-from agent.answers.cards import Card, medication_card, prescriptions_card, products_card, stock_card
+from agent.answers.cards import (
+    Card,
+    medication_card,
+    prescriptions_card,
+    products_card,
+    sources_card,
+    stock_card,
+)
 from agent.answers.composition import Composition
 from agent.answers.equivalents import equivalents_cards
 from agent.answers.facts.fact import Fact
@@ -13,6 +20,7 @@ from agent.answers.facts.interactions import checked_medicines, unassessable_fac
 from agent.answers.facts.lists import MOST_LISTED, sorted_there
 from agent.answers.handoffs import person_question
 from agent.answers.interactions import pairs_part
+from agent.answers.knowledge import state_after, suggestions_of
 from agent.answers.prescriptions import remembered_prescription
 from agent.answers.products import about, medicine_of, option_of
 from agent.answers.renderer import Renderer
@@ -22,7 +30,7 @@ from agent.inference.base import Reply, Step, StepResult, Turn
 from agent.llm.offline.frames import Frame, asks_for_several
 from agent.llm.offline.reply import reply_of
 from agent.llm.offline.understand import Understood
-from agent.state import ConversationState
+from agent.state import ConversationState, RememberedMedication
 
 _OUTCOMES: Final = frozenset({"refill", "prescription_state"})
 _CHECK: Final = "interaction_check"
@@ -64,16 +72,12 @@ def facts_at_once(understood: Understood, turn: Turn) -> list[Fact]:
 
 def asked_together(understood: Understood) -> list[int]:
     """Return the ids of the medicines that a message names, and of those that it asks about together with them."""
-    named = [
-        one
-        for clause in understood.message.clauses
-        for medicine in clause.medicines
-        for one in medicine.candidates
-    ]
+    named: list[RememberedMedication] = []
     for frame in understood.frames:
         if frame.intent == "interaction":
             named += [*frame.medicines, *frame.details.get("others", ())]
-    return list(dict.fromkeys(int(one["id"]) for one in named if "id" in one))
+    also = [int(one["id"]) for one in named if "id" in one]
+    return list(dict.fromkeys([*understood.message.named_ids, *also]))
 
 
 def companions_further(used: Sequence[Fact]) -> list[Fact]:
@@ -91,11 +95,16 @@ def completed(
     state = _talked_about(results)
     own = composed.answer
     own.cards = cards_of(renderer, results)
-    own.suggestions = _chips(renderer, results, state)
+    own.suggestions = suggestions_of(results) or _chips(renderer, results, state)
     own.state = state | {"facts": composed.menu.to_remember()}
+    for result in (one for one in results if one.step.name == "knowledge.ask" and one.ok):
+        own.state |= state_after(result)
     if _offers_person(composed, results):
         asked = person_question(renderer)
         own.pieces = [*_without_question(own.pieces), *asked.pieces]
+        own.suggestions, own.state = asked.suggestions, own.state | asked.state
+    elif composed.offers_person:
+        asked = person_question(renderer)
         own.suggestions, own.state = asked.suggestions, own.state | asked.state
     if turn.refused:
         for answer in understood.answers:
@@ -261,6 +270,8 @@ def _cards(renderer: Renderer, results: Sequence[StepResult]) -> Iterator[Card]:
         elif name == "inventory_check":
             title = renderer.say("card_products")
             yield products_card(renderer, "stock", title, _listed(result), evidence, "")
+        elif name == "knowledge.ask" and result.result["quotes"]:
+            yield sources_card(renderer, result.result["quotes"])
         elif name == "prescription_management":
             listed = result.result.get("prescriptions") or [result.result["prescription"]]
             facts = {row["presc_id"]: row for row in evidence.get("prescriptions", ())}

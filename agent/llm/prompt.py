@@ -5,7 +5,7 @@ Text of customers and of the database is sent as JSON, with personal values repl
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,12 +19,10 @@ from agent.inference.base import StepResult, Turn
 from agent.llm import prompts
 from agent.llm.offline.frames import Frame
 from agent.safety.privacy.placeholders import Placeholders
-from pharmacy_site.lib.text import words
 
 LONGEST_ANSWER: Final = 700  # characters; of a longer earlier answer only the subject is sent
 LONGEST_RESULT: Final = 12_000  # characters of one result's JSON
 _ISOLATES: Final = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069"))
-_RECITED: Final = 8  # words in a row that no answer has by chance
 _LANGUAGES: Final = {"en": "English", "he": "Hebrew"}
 
 _IDENTIFIED_NOW: Final = "(The customer has just been identified. Go on with what they asked.)"
@@ -52,22 +50,6 @@ def rules() -> str:
 def version() -> str:
     """Return the version of the rules: the beginning of their hash."""
     return hashlib.sha256(rules().encode()).hexdigest()[:12]
-
-
-@cache
-def _word_runs_of_rules() -> frozenset[tuple[str, ...]]:
-    return frozenset(_runs(rules()))
-
-
-def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Yield every run of so many words."""
-    found = words(text)
-    return (tuple(found[start : start + _RECITED]) for start in range(len(found) - _RECITED + 1))
-
-
-def recites(text: str) -> bool:
-    """Return whether a text repeats the rules word by word."""
-    return not _word_runs_of_rules().isdisjoint(_runs(text))
 
 
 def messages_of(
@@ -206,40 +188,17 @@ def _label(facts: Mapping[str, Any], language: str) -> str:
 
 
 _CORRECTIONS: Final = {
-    "claim": "states something itself; only facts may",
-    "advice": "gives advice",
-    "promise": "claims or promises a deed",
-    "number": "has a number of its own",
-    "name": "has a name that no fact has",
-    "medicine": "names a medicine that no fact has",
-    "quote": "quotes something itself; use the fact with the leaflet's text",
-    "wrong_language": "is in the wrong language",
-    "markup": "has markup, a link or a function's name",
-    "contact": "has a contact or a placeholder that does not exist",
-    "letters": "has letters that cannot be shown",
-    "refused": "is your own sentence beside a refusal of advice; name ready sentences and facts only",
-    "length": "is too long",
-    "announcement": "announces something; name a ready sentence instead",
-    "clauses": "is a question of more than one clause",
-    "no_courtesy": "is no greeting, sympathy, question or apology; name a fact or a ready sentence instead",
-    "unusual": "has words that connecting sentences do not have; name a ready sentence instead",
-    "verdict": "answers yes or no where no fact does",
-    "fragment": "is not a sentence of its own",
-    "repeated": "repeats a fact; name its id instead",
+    "own_words": "is your own; name facts and ready sentences only",
     "unknown_fact": "names a fact that does not exist",
-    "prompt_leak": "repeats your rules",
 }
 
 
 def correction(dropped: Sequence[Dropped], hidden: Placeholders, language: str) -> str:
     """Return the message to the model when nothing was left of its answer."""
-    pieces = [
-        {"text": hidden.hide(one.text), "why": [_CORRECTIONS.get(fault, fault) for fault in one.faults]}
-        for one in dropped
-    ]
+    pieces = [{"text": hidden.hide(one.text), "why": _CORRECTIONS[one.fault]} for one in dropped]
     return (
         "Your answer was not shown: nothing in it answers the question by a fact. Write it again, in "
-        f"{_LANGUAGES[language]}, with the ids of facts and ready sentences, or ask the customer. "
+        f"{_LANGUAGES[language]}, with the ids of facts and the names of ready sentences only. "
         f"These pieces cannot be shown: {json.dumps(pieces, ensure_ascii=False)}"
     )
 

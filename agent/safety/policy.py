@@ -14,6 +14,7 @@ from agent.safety.lexicon import Sentence
 
 __all__ = ["InputVerdict", "check_input", "check_output"]
 
+_DECIDE_AT_END: Final = frozenset({("should", "i"), ("shall", "i"), ("should", "we"), ("shall", "we")})
 # A message of at most so many words that only names a complaint is a request for advice.
 _LONGEST_COMPLAINT: Final = 9
 
@@ -49,7 +50,8 @@ def _asks_dose(s: Sentence, *, measured: bool) -> bool:
     """
     if (s.has("more_than_label") and s.has("may_i", "should_explicit")) or s.has("units_for"):
         return True
-    if s.has("leaflet"):
+    # "By my weight" is no label's dosage.
+    if s.has("leaflet") and not (measured and s.has("self") and s.has("must")):
         return False
     if (
         (s.has("may_i") or (s.asks and s.has("bare_take_he")))
@@ -116,12 +118,16 @@ def _asks_what_for(s: Sentence) -> bool:
 
 
 def _asks_advice(s: Sentence, *, own: bool) -> bool:
+    if tuple(s.words[-2:]) in _DECIDE_AT_END:
+        return True  # "my coach says take it, should I?", although "says" may mean a leaflet
     factual = s.has("topic", "leaflet", "process", "place", "money", "same") and not own
     listing = s.has("list_words") or _asks_stock(s)
     if s.has("storage") and not own and not s.has("recommend", "your_view", "should_explicit"):
         return False  # "how long can I keep it once opened"
+    if s.has("should_instead"):
+        return not s.has("leaflet")  # "what can I get instead" asks which products are equal
     if s.has("how_to_treat", "how_long_mine", "or_not", "except_med", "symptom_when"):
-        return not s.has("leaflet")
+        return not s.has("leaflet", "disposal")
     if s.has("worth_it_he") or (own and s.asks and s.has("bare_take_he")):
         return not s.has("leaflet", "process", "place", "money", "separately_joined")
     if own and s.has("what_now", "which_product") and not s.has("leaflet", "process", "rx", "stock", "money"):
@@ -162,6 +168,20 @@ def _only_complains(sentences: Sequence[Sentence]) -> bool:
         sum(len(s.words) for s in sentences) <= _LONGEST_COMPLAINT
         and any(s.has("i_have") and s.has("complaint") for s in sentences)
         and not any(_asks_stock(s) or s.has(*facts) for s in sentences)
+    )
+
+
+def describes_product(text: str) -> bool:
+    """Return whether a message describes a product by its looks: "the white pills for allergy"."""
+    return any(s.has("described_product") for s in lexicon().read(text))
+
+
+def wants_decision(text: str) -> bool:
+    """Return whether a message asks us to decide for somebody: "should I", "do you recommend", "what is best for"."""
+    return any(
+        s.has("decide_for", "your_view", "worth_it_he", "or_not", "give_mine")
+        or (s.has("what_for") and s.has("better"))
+        for s in lexicon().read(text)
     )
 
 

@@ -11,11 +11,13 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from agent.answers.render import MASK
 from agent.evidence import Evidence
 from agent.models import ApiKey
+from agent.safety.privacy.storing import storable
 from pharmacy_site.lib.errors import PharmacyError
 from pharmacy_site.lib.fields import LONGEST_TEXT
 from pharmacy_site.lib.json_values import rebuilt
 from pharmacy_site.lib.text import Language
 from pharmacy_site.lib.vocabulary import EMAIL_LOOSE
+from prescriptions.masking import MASK as STORED_MASK
 from prescriptions.models import Patient
 from stores.geo import Point
 
@@ -185,7 +187,7 @@ class CityNotServed(PharmacyError):
 
 
 def redact(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments as they may be stored: identifiers masked, contacts and long numbers in texts too."""
+    """Return the arguments as they may be stored: identifiers masked, and in texts all that looks personal and long numbers."""
     return {
         name: MASK if name in {"user_identifier", "patient_id"} else rebuilt(value, _without_contacts)
         for name, value in arguments.items()
@@ -193,7 +195,9 @@ def redact(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_contacts(value: Any) -> Any:
-    return _LONG_NUMBER.sub(MASK, EMAIL_LOOSE.sub(MASK, value)) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    return _LONG_NUMBER.sub(MASK, EMAIL_LOOSE.sub(MASK, storable(value).text.replace(STORED_MASK, MASK)))
 
 
 def capped(value: Any) -> Any:

@@ -93,7 +93,7 @@ def run(arguments: CheckStockArguments, context: ToolContext) -> Answer:
     show_all = bool(arguments.show_all_stores)
     place = _place(arguments, context)
     if isinstance(place, UnservedPlace):
-        raise CityNotServed(place.name, _unserved(place, medication, context))
+        raise CityNotServed(place.name, {**_unserved(place, medication, context), "matched_by": matched_by})
     evidence: Evidence = {
         "medication": medication_facts(medication),
         "matched_by": matched_by,

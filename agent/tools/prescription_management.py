@@ -3,7 +3,7 @@
 In the chat the patient is the one who was verified; over HTTP the caller's key has the scope `patients`.
 
 Evidence of a success: `prescriptions`: `[{presc_id, med_id, refills_left, refill_pending, status_known, expires_on,
-issued_on, last_filled_on, days_supply, schedule, strength, directions_en, directions_he}]`. The directions are for the
+issued_on, last_filled_on, days_supply, too_early_until, schedule, strength, directions_en, directions_he}]`. The directions are for the
 customer's card alone: no model reads them and no record of a call has them. A failure has no evidence.
 """
 
@@ -30,6 +30,7 @@ from pharmacy_site.lib.errors import PharmacyError
 from prescriptions.eligibility import can_refill, refill_is_pending, refill_reason, status_is_known, status_s0
 from prescriptions.errors import PatientNotFound, PrescriptionNotFound
 from prescriptions.models import Prescription
+from prescriptions.refill.early import too_early_until
 from prescriptions.selectors import patient_find, prescription_get_for, prescriptions_for
 
 
@@ -131,6 +132,7 @@ def _details(row: Prescription) -> PrescriptionDetails:
 
 def _facts(row: Prescription) -> PrescriptionFacts:
     directions_en, directions_he = both(row, "directions")
+    early = too_early_until(row)
     return {
         "presc_id": row.pk,
         "med_id": row.medication_id,
@@ -141,6 +143,7 @@ def _facts(row: Prescription) -> PrescriptionFacts:
         "issued_on": row.issued_on.isoformat(),
         "last_filled_on": row.last_filled_on.isoformat() if row.last_filled_on else None,
         "days_supply": row.days_supply,
+        "too_early_until": early.isoformat() if early else None,
         "schedule": row.medication.schedule,
         "strength": row.medication.strength,
         "directions_en": directions_en,

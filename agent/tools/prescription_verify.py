@@ -3,7 +3,7 @@
 In the chat the patient is the one who was verified; over HTTP the caller's key has the scope `patients`.
 
 Evidence of a success: `medication` (see `facts.py`), `prescription`: `{presc_id, status_known, expires_on, issued_on,
-last_filled_on, days_supply}` or null: ids, numbers and dates only. A failure has none.
+last_filled_on, days_supply, too_early_until}` or null: ids, numbers and dates only. A failure has none.
 """
 
 from typing import Literal
@@ -29,6 +29,7 @@ from pharmacy_site.lib.text import Language
 from prescriptions import eligibility
 from prescriptions.errors import PatientNotFound
 from prescriptions.models import Prescription
+from prescriptions.refill.early import too_early_until
 from prescriptions.selectors import patient_get
 
 
@@ -114,6 +115,7 @@ def _notes(found: eligibility.Verification, arguments: PrescriptionVerifyArgumen
 def _facts(row: Prescription | None) -> PrescriptionFacts | None:
     if row is None:
         return None
+    early = too_early_until(row)
     return {
         "presc_id": row.pk,
         "status_known": eligibility.status_is_known(row),
@@ -121,6 +123,7 @@ def _facts(row: Prescription | None) -> PrescriptionFacts | None:
         "issued_on": row.issued_on.isoformat(),
         "last_filled_on": row.last_filled_on.isoformat() if row.last_filled_on else None,
         "days_supply": row.days_supply,
+        "too_early_until": early.isoformat() if early else None,
     }
 
 

@@ -9,15 +9,28 @@ from typing import Final
 from django.conf import settings
 from django.db.models import Q
 
-from agent.conversation import confirmations
-from agent.conversation.handoff import run_hand_over
+from agent.answers.render import wait_of
+from agent.conversation.handoff import handoffs_about, number_known, run_hand_over
 from agent.conversation.identity import identity_begin, identity_end
-from agent.conversation.stores import branches_all, by_distance, store_facts, store_nearest, stores_described
+from agent.conversation.patient_handoffs import handoffs_take
+from agent.conversation.stores import (
+    branches_all,
+    by_distance,
+    store_facts,
+    store_nearest,
+    store_of_staff,
+    stores_described,
+)
 from agent.inference.base import Step
 from agent.llm.offline.reading.recognise import recognise
 from agent.models import Run
+from agent.safety.privacy.storing import storable
+from agent.turn import calling_off, refill_names, refills
 from agent.turn.allergies import allergies_compared, allergy_noted
+from agent.turn.handoff_reason import reason_asked
+from agent.turn.knowledge import knowledge_asked
 from agent.turn.steps import ActionResult
+from agent.turn.withdrawal import handoffs_withdraw
 from pharmacy_site.lib.bilingual import labels
 from prescriptions import identity
 from prescriptions.errors import IdentityLimited, PatientNotFound
@@ -25,9 +38,12 @@ from prescriptions.models import Handoff
 from stores.models import SiteAnswer
 from stores.places import CityPlace, StorePlace, UnservedPlace, place_find
 
+_LONGEST_SUMMARY: Final = 500
+
 
 def identity_code(run: Run, step: Step, address: str) -> ActionResult:
-    """Start proving who asks: by a code to the contact on file (policy `otp`), or at once (policy `identifier`).
+    """Start proving who asks: by a code to the contact on file (policy `otp`), by the date of
+    birth (`dob`), or at once (`identifier`).
 
     Nothing is started inside a frame on a site that is not ours.
     """
@@ -43,6 +59,7 @@ def identity_code(run: Run, step: Step, address: str) -> ActionResult:
         except PatientNotFound:
             return ActionResult(step, result={"verified": False, "found": False})
         identity_begin(conversation.pk, patient)
+        handoffs_take(conversation.pk, patient)
         return ActionResult(step, result={"verified": True}, identity_changed=True)
     try:
         started = identity.challenge_start(
@@ -52,10 +69,13 @@ def identity_code(run: Run, step: Step, address: str) -> ActionResult:
             run_key=str(run.pk),
             language=conversation.language,
         )
-    except IdentityLimited:
-        return ActionResult(step, result={"verified": False, "limited": True})
+    except IdentityLimited as error:
+        # As the answer says it: its numbers need a result that proves them.
+        limited = {"verified": False, "limited": True, "wait": list(wait_of(error.retry_after))}
+        return ActionResult(step, result=limited)
     until = {"expires_at": started.expires_at.isoformat()}
-    return ActionResult(step, result={"verified": False, **until}, events=[("identity.requested", until)])
+    asked = {**until, "asks": "date_of_birth" if settings.CHAT_IDENTITY == "dob" else "code"}
+    return ActionResult(step, result={"verified": False, **until}, events=[("identity.requested", asked)])
 
 
 def identity_forget(run: Run, step: Step, address: str) -> ActionResult:
@@ -65,56 +85,38 @@ def identity_forget(run: Run, step: Step, address: str) -> ActionResult:
 
 
 def handoff_open(run: Run, step: Step, address: str) -> ActionResult:
-    """Bring in a person: open a hand-off, or return the one that this conversation has open already."""
+    """Bring in a person: open a hand-off, or return the one that this conversation has open already.
+
+    When too many were opened, `limited` is in the result, with the branch to call.
+    One that failed verifications share with other conversations is this one's only while nothing else is asked for:
+    whoever wants a person gets one of their own, also while somebody else guesses at the same account.
+    """
     reason = str(step.arguments.get("reason", "customer_asked"))
+    if reason == "customer_asked":
+        reason = reason_asked(run)
     patient = run.conversation.proven_patient
+    own = Q(conversation_id=run.conversation_id)
     handoff = run_hand_over(
         run,
         reason=reason if reason in Handoff.Reason.values else "customer_asked",
         run_key=str(run.pk),
         earlier=Handoff.objects.filter(
-            Q(patient=None) | Q(patient=patient), conversation_id=run.conversation_id
+            Q(patient=None) | Q(patient=patient),
+            handoffs_about(run.conversation_id) if reason == Handoff.Reason.IDENTITY_FAILED else own,
         ),
         patient=patient,
+        summary=storable(str(step.arguments.get("summary", ""))).text[:_LONGEST_SUMMARY],
+        address_key=address,
     )
     if handoff is None:
         # Cancelled meanwhile: nobody reads this.
         return ActionResult(step, result={"number": "", "again": True, "reason": reason})
     row = handoff.row
-    return ActionResult(step, result={"number": row.number, "again": handoff.again, "reason": row.reason})
-
-
-def refill_ask(run: Run, step: Step, address: str) -> ActionResult:
-    """Ask for the customer's yes before refills are passed to a pharmacist: of one prescription, or of several at once."""
-    ids = step.arguments.get("prescription_ids", [step.arguments.get("prescription_id")])
-    if not ids or any(not isinstance(pk, int) or isinstance(pk, bool) for pk in ids):
-        return ActionResult(step)
-    request = confirmations.refill_ask(run, *ids)
-    if request is None:
-        return ActionResult(step)
-    return ActionResult(step, result=request, events=[("confirm.requested", request)])
-
-
-def refill_pass_on(run: Run, step: Step, address: str) -> ActionResult:
-    """Pass refills to a pharmacist, as the customer confirmed it; only a run of that yes can do it."""
-    confirmed = confirmations.confirmed(run)
-    patient = run.conversation.proven_patient
-    if confirmed is None or patient is None or patient.pk != confirmed.payload["patient"]:
-        return ActionResult(step)
-    # Read by staff in either language.
-    summary = f"Rx {', '.join(map(str, confirmed.payload['prescriptions']))}"
-    handoff = run_hand_over(
-        run,
-        reason="refill",
-        run_key=f"confirm:{confirmed.pk}",
-        earlier=Handoff.objects.filter(patient=patient, summary=summary),
-        patient=patient,
-        summary=summary,
-    )
-    if handoff is None:
-        return ActionResult(step)
-    result = {"number": handoff.row.number, "again": handoff.again}
-    return ActionResult(step, result=result if handoff.again else {**result, "reason": handoff.row.reason})
+    if row is None:
+        place = run.conversation.state.get("place") or {}
+        return ActionResult(step, result={"limited": True, "store": store_of_staff(place.get("store"))})
+    result = {"number": number_known(row), "again": handoff.again, "reason": row.reason}
+    return ActionResult(step, result=result)
 
 
 def store_info(run: Run, step: Step, address: str) -> ActionResult:
@@ -173,11 +175,21 @@ ACTIONS: Final[Mapping[str, Callable[[Run, Step, str], ActionResult]]] = {
     "store.info": store_info,
     "site.answer": site_answer,
     "medicine.taken": medicine_taken,
+    "knowledge.ask": knowledge_asked,
     "allergy.noted": allergy_noted,
     "allergies.check": allergies_compared,
     "handoff.open": handoff_open,
-    "refill.ask": refill_ask,
-    "refill.pass_on": refill_pass_on,
+    "handoff.withdraw": handoffs_withdraw,
+    "refill.collect": refills.refill_collect,
+    "refill.submit": refills.refill_submit,
+    "refill.drop": calling_off.refill_drop,
+    "refill.call_off": refills.refill_call_off,
+    "refill.cancel_ask": refills.refill_cancel_ask,
+    "refill.cancel": refills.refill_cancelled,
+    "refill.list": refills.refills_list,
+    "refill.match": refill_names.refill_match,
+    "refill.give_up": refill_names.refill_give_up,
+    "refill.answer": refills.refill_answer,
 }
 
 

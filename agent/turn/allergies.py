@@ -51,7 +51,12 @@ def _compared(run: Run, step: Step) -> ActionResult:
     ids: Sequence[int] = step.arguments["med_ids"]
     products = {row.pk: _labels(row) for row in Medication.objects.filter(pk__in=ids)}
     report = allergies_check([pk for pk in ids if pk in products], list(names))
-    matches = [_match(one, products[one.medication_id], names[one.allergen]) for one in report.matches]
+    listed = set(step.arguments.get("listed", ()))
+    matches = [
+        _match(one, products[one.medication_id], names[one.allergen])
+        | {"is_listed": one.medication_id in listed}
+        for one in report.matches
+    ]
     unchecked = {
         f"allergy-{labels['en']}": {**labels, "key": f"allergy-{labels['en']}"}
         for _source, labels, allergen in named

@@ -1,6 +1,6 @@
 """Check an answer: rules of policy, numbers that results prove, promises that rows prove.
 
-One object looks after one turn: at the sentences of a language model as they come, and at the whole answer in any case.
+One object looks after one turn. What a language model composed needs no such check: all its sentences are ours.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -9,17 +9,11 @@ from typing import Any, Final
 
 from django.conf import settings
 
-from agent.answers.glue import Surroundings, faults
 from agent.inference.base import Reply, StepResult
-from agent.llm import prompt
-from agent.llm.offline.reading.known_words import common_words
 from agent.safety import policy
 from agent.safety.grounding import Grounds, numbers_of
-from agent.threads import run_db
 from agent.turn.context import TurnContext
-from inventory import catalog
 from pharmacy_site.lib.json_values import walk
-from pharmacy_site.lib.text import Language
 
 _NAME_KEYS: Final = (
     "en", "he", "name", "subject", "strength", "query", "label_en", "label_he", "generic_en", "generic_he",
@@ -27,13 +21,17 @@ _NAME_KEYS: Final = (
 )  # fmt: skip
 _LONGEST_NAME: Final = 60  # characters; what is longer under these keys is a leaflet's text
 _PROMISES: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
-    ("handoff.open", "refill.pass_on"): (
+    # A refill that is given up is handed over with its own row.
+    ("handoff.open", "refill.give_up"): (
         "passed you on",
         "passed your request",
+        "passed the request on",
         "העברתי את",
         "with our staff. Your number",
         "כבר אצל הצוות",
     ),
+    ("refill.answer",): ("was passed on to our staff", "הועבר לצוות שלנו"),
+    ("handoff.withdraw",): ("Withdrawn, as you asked", "בוטל לבקשתכם"),
     ("identity.code",): ("we've sent a code", "שלחנו קוד"),
 }
 
@@ -59,21 +57,19 @@ class OutputCheck:
             ],
         )
         self._results: list[StepResult] = []
-        self._names_of_results: list[str] = []
         self._looked_back = False
 
     def take(self, results: Sequence[StepResult]) -> None:
         """Take the results that are new since the last call."""
         fresh = results[len(self._results) :]
         self._results += fresh
-        self._names_of_results += names_in([result.evidence for result in fresh])
         for result in fresh:
             self._grounds.prove(numbers_of(result.result, result.evidence))
 
     async def of_reply(self, reply: Reply) -> list[str]:
         """Return the rules that a whole answer breaks."""
         if reply.free:
-            return []  # facts, which code words, and sentences that `of_sentence` let pass one by one
+            return []  # facts and connecting sentences, which code words
         texts = [reply.text, *([reply.brief] if reply.brief else [])]
         problems = [
             problem
@@ -84,23 +80,6 @@ class OutputCheck:
             f"promise:{names[0]}" for names, signs in _PROMISES.items() if self._promised(reply, names, signs)
         ]
         return problems + await self._numbers(_shown(reply, self._directions()))
-
-    async def of_sentence(self, text: str, language: Language) -> list[str]:
-        """Return why a sentence of a language model's own may not be shown: it may only connect facts."""
-        if self._context.turn.refused:
-            return ["refused"]  # advice was asked for: even a courtesy may read as consent
-        around = Surroundings(self._context.turn.text, self._names(), language)
-        found = faults(text, around)
-        if not found and prompt.recites(text):
-            found.append("prompt_leak")
-        if not found and await run_db(_names_other_medicines)(text, around):
-            found.append("medicine")
-        return found
-
-    def _names(self) -> list[str]:
-        """Return the names that a sentence may repeat: of this turn's results, of the conversation, of the customer."""
-        turn = self._context.turn
-        return [*self._names_of_results, *names_in(turn.state), *turn.personal.get("PATIENT", ())]
 
     def _directions(self) -> set[str]:
         """Return the directions of prescriptions that were read: only a card shows them, word for word."""
@@ -143,20 +122,6 @@ def names_in(value: Any) -> list[str]:
         for key in _NAME_KEYS
         if inner.get(key) and len(str(inner[key])) <= _LONGEST_NAME
     ]
-
-
-def _names_other_medicines(text: str, around: Surroundings) -> bool:
-    """Return whether a sentence names a medicine: a question one that neither the message nor the conversation has."""
-    said = around.message.casefold()
-    mentions = catalog.mentions_in(text, ignore=common_words())
-    if mentions and not text.rstrip().endswith("?"):
-        return True  # "I hope you enjoy Nurofen with warfarin."
-    new = [mention for mention in mentions if mention.text.casefold() not in said]
-    if not new:
-        return False
-    found = catalog.mentions_in("\n".join((around.message, *around.names)), ignore=common_words())
-    known = {medication.pk for mention in found for medication in mention.medications}
-    return any(known.isdisjoint(one.pk for one in mention.medications) for mention in new)
 
 
 def _shown(reply: Reply, known: Collection[str]) -> str:

@@ -1,26 +1,23 @@
-"""Read what a turn needs before the model is called, and write its answer: two transactions."""
+"""Read what a turn needs before the model is called."""
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
 from agent.conversation import events
-from agent.conversation.records import ConversationChanges, MessagePayload
-from agent.conversation.runs import Claim, run_done
-from agent.inference.base import Reply, Session, StepResult, Turn, Usage
+from agent.conversation.handoff import handoffs_about
+from agent.conversation.runs import Claim
+from agent.conversation.typed import typed_of
+from agent.inference.base import Session, StepResult, Turn, Usage
 from agent.models import Conversation, Run, ToolCall
-from agent.safety.grounding import numbers_of
+from agent.safety.privacy.storing import Value, storable
 from agent.state import ConversationState
 from agent.tools.base import ToolContext
-from agent.tools.registry import tool_get, toolcall_row
-from agent.turn.steps import ActionResult, ToolRun
+from agent.turn.steps import ToolRun
 from pharmacy_site.lib.text import Language, as_language, language_of
-from prescriptions.handoffs import handoffs_mark_urgent
 from prescriptions.models import Handoff, Patient
 
 EARLIER_CALLS = 60  # how far back numbers of earlier answers count as evidence
@@ -39,6 +36,14 @@ class TurnContext:
     results: list[StepResult] = field(default_factory=list)
     session: Session | None = None
     """What answers the turn, once it is open."""
+    typed: tuple[Value, ...] = ()
+    """What the message had that is not stored."""
+    in_every_mode: bool = False
+    """Whether the answer is written though a person has the conversation: to an emergency, a button, a code."""
+
+    def __post_init__(self) -> None:
+        """Remember who had the conversation when the turn began; the row is read again when identity changes."""
+        self.ownership, self.began_in = self.conversation.ownership, self.conversation.mode
 
     @property
     def usage(self) -> Usage:
@@ -75,7 +80,8 @@ def turn_begin(claim: Claim) -> TurnContext:
     """Return a claimed run as it is to be answered."""
     run, conversation, question = claim.run, claim.conversation, claim.question
     patient = claim.patient
-    text = question.payload["text"] if question else ""
+    typed = typed_of(run)
+    text = (question.payload["text"] if typed is None else typed) if question else ""
     owner = question.patient_id if question else None
     language = as_language(conversation.language)
     turn = Turn(
@@ -93,8 +99,18 @@ def turn_begin(claim: Claim) -> TurnContext:
         code=run.input.get("code", {}),
         location=conversation.location,
         resumed=run.kind == Run.Kind.RESUME,
+        knowledge_role=knowledge_role(conversation),
     )
-    return TurnContext(run, conversation, _identified(turn, patient), patient, began_as=patient)
+    typed_values = () if typed is None else storable(typed).values
+    return TurnContext(
+        run, conversation, _identified(turn, patient), patient, began_as=patient, typed=typed_values
+    )
+
+
+def knowledge_role(conversation: Conversation) -> str:
+    """Return the role whose collection may answer now: none during an emergency, nor while staff has the conversation or is waited for."""
+    is_held = conversation.mode in (Conversation.Mode.QUEUED, Conversation.Mode.HUMAN)
+    return "" if is_held or conversation.state.get("emergency") else conversation.knowledge_role
 
 
 def _state_for(patient: Patient | None, state: ConversationState) -> ConversationState:
@@ -122,7 +138,7 @@ def _impersonal(state: ConversationState) -> ConversationState:
     return found
 
 
-def _state_to_store(context: TurnContext, state: ConversationState, *, personal: bool) -> ConversationState:
+def state_to_store(context: TurnContext, state: ConversationState, *, personal: bool) -> ConversationState:
     """Return what the conversation is about from here on, marked with whose it is."""
     if context.began_as and context.patient != context.began_as:
         return _impersonal(state)
@@ -147,10 +163,10 @@ def _identified(turn: Turn, patient: Patient | None) -> Turn:
     """Return the turn with the identity that the server knows."""
     if patient is None:
         return replace(turn, identifier=None, patient_id=None, personal={})
-    return replace(turn, identifier=patient.email, patient_id=patient.mrn, personal=_personal(patient))
+    return replace(turn, identifier=patient.email, patient_id=patient.mrn, personal=personal_values(patient))
 
 
-def _personal(patient: Patient) -> dict[str, list[str]]:
+def personal_values(patient: Patient) -> dict[str, list[str]]:
     """Return a patient's values by kind, as `agent.safety.privacy.placeholders` takes them."""
     return {
         "PATIENT": [name for name in (patient.name_en, patient.name_he) if name],
@@ -173,123 +189,6 @@ def numbers_before(context: TurnContext) -> list[str]:
         for number in evidence.get("numbers", ())
     ]
     handoffs = Handoff.objects.filter(
-        Q(patient=None) | Q(patient=context.patient), conversation_id=conversation.pk
+        Q(patient=None) | Q(patient=context.patient), handoffs_about(conversation.pk)
     )
     return found + list(handoffs.values_list("number", flat=True))
-
-
-def turn_commit(context: TurnContext, reply: Reply, model: str) -> bool:
-    """Write a run's answer: its event, the tool calls behind it, the conversation's state; once, or not at all.
-
-    False when the run is no longer this process's: cancelled, or taken up by another, whose answer counts.
-    """
-    calls, payload = list(_calls(context)), _payload(context, reply)
-    state = _state_to_store(context, reply.state, personal=bool(payload.get("personal")))
-    changes: ConversationChanges = {"state": state, "language": reply.language}
-    emergency = state.get("emergency")
-    is_new = bool(emergency) and not context.conversation.emergency_open
-    if emergency:
-        changes["emergency"] = ",".join(emergency["kinds"])
-    if bool(emergency) != context.conversation.emergency_open:
-        changes["emergency_open"] = bool(emergency)
-    owner = context.patient or context.began_as  # the answer that ends a proof is still to the patient
-    with transaction.atomic():
-        # An event's number locks the conversation's row. That comes first, as everywhere: the other order deadlocks.
-        for result in context.results:
-            for type, requested in result.events if isinstance(result, ActionResult) else ():
-                events.event_append(
-                    conversation_id=context.conversation.pk,
-                    type=type,
-                    payload=requested,
-                    run=context.run,
-                    patient=owner,
-                )
-        written = events.event_append(
-            conversation_id=context.conversation.pk,
-            type="message.completed",
-            payload=payload,
-            run=context.run,
-            patient=owner,
-            changes=changes,
-        )
-        ToolCall.objects.bulk_create(calls)
-        if is_new:
-            handoffs_mark_urgent(context.conversation.pk)
-        if not run_done(context.run, written["seq"], _worded_by(context, model), context.usage):
-            transaction.set_rollback(True)
-            return False
-    return True
-
-
-def _payload(context: TurnContext, reply: Reply) -> MessagePayload:
-    """Return the answer as its event stores it."""
-    payload: MessagePayload = {
-        "role": "assistant",
-        "run_id": str(context.run.pk),
-        "text": reply.text,
-        "lang": reply.language,
-        "cards": list(reply.cards),
-        "suggestions": list(reply.suggestions),
-        "tools": [
-            {
-                "name": call.step.name,
-                "label": call.label,
-                "arguments": call.arguments_shown,
-                "ok": call.ok,
-                "duration_ms": call.duration_ms,
-            }
-            for call in context.tool_runs
-            if call.outcome
-        ],
-    }
-    # Thumbs belong under facts: not under a greeting, a refusal or a request for a code.
-    payload["factual"] = bool(payload["tools"]) or any(
-        result.step.name == "store.info" for result in context.results
-    )
-    if reply.brief:
-        payload["brief"] = reply.brief
-    if confirm := context.run.input.get("confirm"):
-        payload["confirm_id"], payload["decision"] = confirm["id"], confirm["decision"]
-    if _is_personal(context):
-        payload["personal"] = True
-    if context.conversation.location is None and _lists_branches(context, reply):
-        payload["locate"] = True
-    if reply.phones:
-        payload["phones"] = list(reply.phones)
-    return payload
-
-
-def _lists_branches(context: TurnContext, reply: Reply) -> bool:
-    """Return whether the answer lists branches, which the customer's location would put in order."""
-    described = [result.result for result in context.results if result.step.name == "store.info"]
-    return any(len(found.get("stores", ())) > 1 for found in described) or any(
-        len(data.get("stores", ())) > 1 for card in reply.cards if isinstance(data := card["data"], Mapping)
-    )
-
-
-def _is_personal(context: TurnContext) -> bool:
-    """Return whether the answer may hold a patient's data: looked up, sent to the model, or what the talk was about."""
-    state = context.conversation.state
-    is_about_them = (
-        context.began_as is not None
-        and state.get("patient") == context.began_as.pk
-        and bool(state.get("personal"))
-    )
-    looked_up = any(tool_get(call.step.name).private for call in context.tool_runs if call.outcome) or any(
-        result.is_personal for result in context.results if isinstance(result, ActionResult)
-    )
-    return looked_up or context.usage.personal or is_about_them
-
-
-def _calls(context: TurnContext) -> Iterator[ToolCall]:
-    """Yield the rows that record a turn's calls."""
-    for outcome in (call.outcome for call in context.tool_runs if call.outcome):
-        row = toolcall_row(outcome, context.tool_context())
-        row.evidence = {"facts": row.evidence, "numbers": list(numbers_of(outcome.result, row.evidence))}
-        yield row
-
-
-def _worded_by(context: TurnContext, model: str) -> str:
-    """Return the model that worded the answer."""
-    usage = context.usage
-    return usage.model if usage.model and not usage.fallback else model

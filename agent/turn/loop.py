@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 
 from django.conf import settings
 from django.utils.module_loading import import_string
@@ -12,19 +13,22 @@ from agent.conversation.runs import Claim
 from agent.conversation.spending import run_spent
 from agent.conversation.stores import place_named
 from agent.inference.base import Model, Reply, Session, Step, StepResult
-from agent.threads import run_db
+from agent.threads import run_db, run_slow
 from agent.tools.base import InvalidArguments, UnknownTool
 from agent.tools.registry import call_tool
 from agent.turn import guard
 from agent.turn.actions import ACTIONS, action_run
 from agent.turn.answer_check import OutputCheck
-from agent.turn.context import TurnContext, numbers_before, refresh_identity, turn_begin, turn_commit
+from agent.turn.commit import Commit, turn_commit
+from agent.turn.context import TurnContext, numbers_before, refresh_identity, turn_begin
 from agent.turn.progress import ProgressSink
 from agent.turn.steps import ToolRun
 from agent.turn.streaming import Speaker
 from pharmacy_site.lib.remembered import remembering
 
 log = logging.getLogger(__name__)
+_SHOWN_ACTIONS: Final = frozenset({"knowledge.ask"})
+"""Actions that may take seconds: the customer reads what is being done."""
 
 
 def model_chosen() -> Model:
@@ -48,13 +52,16 @@ async def _answer(claim: Claim, progress: ProgressSink) -> None:
         reply = await converse(context, model, speaker, progress)
         check.take(context.results)
         reply = await guard.checked(context, reply, check)
-        speaker.finish(reply)
-        is_committed = await run_db(turn_commit)(context, reply, model.name)
+        if not reply.silent:
+            speaker.finish(reply)
+        committed = await run_db(turn_commit)(context, reply, model.name)
     except BaseException:
         await run_db(run_spent)(claim.run, context.usage)  # also of a run that was cancelled
         raise
-    if is_committed:
+    if committed == Commit.WRITTEN:
         progress.answered()
+    elif committed in (Commit.WITHHELD, Commit.REPEATED):
+        progress.withdrawn(is_over=committed == Commit.WITHHELD)
 
 
 async def converse(context: TurnContext, model: Model, speaker: Speaker, progress: ProgressSink) -> Reply:
@@ -86,13 +93,29 @@ async def step_run(context: TurnContext, step: Step, progress: ProgressSink) -> 
     if step.name in ACTIONS:
         # What an action writes to the customer is in the language of the answer, also before that is stored.
         context.run.conversation.language = context.language
-        result = action = await run_db(action_run)(context.run, step, context.run.input.get("address", ""))
+        shown = _shown_action(context, step)
+        if shown:
+            progress.tool_started(shown)
+        run_action = run_slow(action_run) if step.name in _SHOWN_ACTIONS else run_db(action_run)
+        result = action = await run_action(context.run, step, context.run.input.get("address", ""))
+        if shown:
+            progress.tool_finished(replace(shown, is_running=False, ok=action.ok, code=action.code))
+        if context.session:
+            context.session.usage.tokens_in += action.tokens[0]
+            context.session.usage.tokens_out += action.tokens[1]
         if action.identity_changed:
             await run_db(refresh_identity)(context)
     else:
         result = await tool_run(context, step, progress)
     context.results.append(result)
     return result
+
+
+def _shown_action(context: TurnContext, step: Step) -> ToolRun | None:
+    """Return an action as it is shown while it runs, None for one that is over at once; its arguments are not shown."""
+    label = tool_label(step.name, {}, context.language) if step.name in _SHOWN_ACTIONS else ""
+    call_id = f"{context.run.pk.hex[:8]}-a{len(context.results) + 1}"
+    return ToolRun(step, call_id=call_id, label=label) if label else None
 
 
 async def _label(context: TurnContext, name: str, shown: Mapping[str, Any]) -> str:

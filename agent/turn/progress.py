@@ -30,3 +30,7 @@ class ProgressSink(Protocol):
     def answered(self) -> None:
         """Announce that the answer is in the log."""
         ...
+
+    def withdrawn(self, *, is_over: bool) -> None:
+        """Take back what was shown; with `is_over` the run ends without an answer."""
+        ...

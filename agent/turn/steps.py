@@ -50,5 +50,7 @@ class ActionResult(StepResult):
     """Whether it read a patient's data, so that the answer may hold some."""
     identity_changed: bool = False
     """Whether it proved who asks, or ended the proof."""
+    tokens: tuple[int, int] = (0, 0)
+    """Tokens of a language model that it sent and got, which count as the turn's."""
     events: Sequence[tuple[str, Mapping[str, Any]]] = ()
     """Types and payloads of the events that request something of the customer: a code, a confirmation."""

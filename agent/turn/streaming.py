@@ -7,7 +7,6 @@ from agent.answers.layout import sentences
 from agent.inference.base import Reply, StepResult
 from agent.turn.answer_check import OutputCheck
 from agent.turn.progress import ProgressSink
-from pharmacy_site.lib.text import Language
 
 
 class Speaker:
@@ -19,10 +18,6 @@ class Speaker:
     def attend(self, results: Sequence[StepResult]) -> None:
         """Take the results that the next words may name."""
         self._check.take(results)
-
-    async def faults(self, sentence: str, language: Language) -> list[str]:
-        """Return why a sentence of a language model's own may not be shown, [] when it may."""
-        return await self._check.of_sentence(sentence, language)
 
     def show(self, text: str, brief: str | None = None) -> None:
         """Show the next piece of the answer; `brief` is the same beside its cards, if it differs."""

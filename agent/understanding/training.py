@@ -1,7 +1,8 @@
 """Train the classifiers from labelled sentences. Needs scikit-learn, which `tests/requirements.txt` has.
 
 A text's values are TF-IDF over its features; each label has a linear support vector machine. "urgency" tells emergencies from
-harmless messages, "urgency_kind" the kinds of emergencies from one another, "glue" what a language model's own sentences do.
+harmless messages, "urgency_kind" the kinds of emergencies from one another; "subject" tells general questions about health from
+those about products and the customer's own affairs.
 """
 
 import hashlib
@@ -13,18 +14,17 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict
 
-from agent.understanding import HARMLESS, URGENT
+from agent.understanding import HARMLESS, HEALTH, URGENT
 from agent.understanding.classifier import Classifier, Header
 from agent.understanding.features import features
-from agent.understanding.glue import CONNECT, LABELS, described
-from pharmacy_site.lib.text import fold, words
+from pharmacy_site.lib.text import fold
+from pharmacy_site.lib.yaml_files import yaml_read
 
 _FEATURES: Final = 40_000  # so many are kept: those that decide most
 _FEATURES_OF_KINDS: Final = 8_000
-_FEATURES_OF_GLUE: Final = 24_000
+_FEATURES_OF_SUBJECTS: Final = 20_000
 _RARE: Final = 3  # a feature of fewer sentences teaches nothing
 _COST: Final = 0.6  # of a sentence on the wrong side, against large weights (scikit-learn's C)
-_COST_OF_GLUE: Final = 1.5
 _WRAPPED: Final = 0.5  # share of the sentences that are repeated beside a question, and the weight of those
 _WRAPPING_WORDS: Final = 12
 
@@ -37,8 +37,8 @@ class Labelled(BaseModel):
     text: str
     lang: str
     label: str
-    form: str
-    """How it says it: direct, misspelt, wrapped, indirect; lookalike, factual. For other classifiers than "urgency" empty."""
+    form: str = ""
+    """How it says it: direct, misspelt, wrapped, indirect; lookalike, factual. Empty for a subject."""
     author: str
     """Who wrote it: an author's sentences resemble each other, so that folds keep them together."""
 
@@ -51,6 +51,26 @@ def labelled_read(path: Path) -> list[Labelled]:
 def data_hash(path: Path) -> str:
     """Return the SHA-256 of a file of labelled sentences."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def subjects_read(path: Path, collections: Path) -> tuple[list[Labelled], str]:
+    """Return the sentences labelled by what they are about, and their SHA-256.
+
+    The questions of the collections of entries (the YAML files of `fixtures/knowledge`), in all their wordings, are about health.
+    """
+    rows = labelled_read(path)
+    known = {fold(row.text) for row in rows}
+    for collection in sorted(collections.glob("*.yaml")):
+        beside = collections / "wordings" / collection.name
+        wordings = yaml_read(beside) if beside.exists() else {}
+        for entry in yaml_read(collection):
+            for language in ("en", "he"):
+                for text in (entry[language]["question"], *wordings.get(entry["id"], {}).get(language, ())):
+                    if fold(text) not in known:
+                        known.add(fold(text))
+                        rows.append(Labelled(text=text, lang=language, label=HEALTH, author=collection.stem))
+    digest = hashlib.sha256("\n".join(f"{row.label} {row.text}" for row in rows).encode())
+    return rows, digest.hexdigest()
 
 
 def train_urgency(rows: Sequence[Labelled], data: str = "") -> Classifier:
@@ -73,22 +93,11 @@ def train_kinds(rows: Sequence[Labelled], data: str = "") -> Classifier:
     return _train(texts, texts, kinds, [1.0] * len(texts), _FEATURES_OF_KINDS, data)
 
 
-def train_glue(rows: Sequence[Labelled], data: str = "") -> Classifier:
-    """Return the classifier that scores whether a sentence only connects, or is a claim, advice or a promise."""
-    texts = [described(row.text) for row in rows]
-    flags = {label: [row.label == label for row in rows] for label in LABELS}
-    importance = [1.0] * len(texts)
-    return _train(texts, texts, flags, importance, _FEATURES_OF_GLUE, data, rare=1, cost=_COST_OF_GLUE)
-
-
-def usual_words(rows: Sequence[Labelled]) -> list[str]:
-    """Return the words that connecting sentences of at least two authors have, sorted."""
-    authors: dict[str, set[str]] = {}
-    for row in rows:
-        if row.label == CONNECT:
-            for word in words(row.text):
-                authors.setdefault(word, set()).add(row.author)
-    return sorted(word for word, of_word in authors.items() if len(of_word) > 1)
+def train_subjects(rows: Sequence[Labelled], data: str = "") -> Classifier:
+    """Return the classifier that scores what a message is about: health in general, a product, advice, or small talk."""
+    texts = [row.text for row in rows]
+    flags = {label: [row.label == label for row in rows] for label in sorted({row.label for row in rows})}
+    return _train(texts, texts, flags, [1.0] * len(texts), _FEATURES_OF_SUBJECTS, data)
 
 
 def write(classifier: Classifier, path: Path) -> None:
@@ -132,9 +141,6 @@ def _train(
     importance: Sequence[float],
     kept: int,
     data: str,
-    *,
-    rare: int = _RARE,
-    cost: float = _COST,
 ) -> Classifier:
     """Return a classifier with these labels for the texts.
 
@@ -150,14 +156,14 @@ def _train(
         made = TfidfVectorizer(analyzer=lambda elements: elements, sublinear_tf=True, **more)
         return made.fit(counted_written)
 
-    every = vectorizer(min_df=rare)
-    machines = _machines(every.transform(counted), flags, importance, cost)
+    every = vectorizer(min_df=_RARE)
+    machines = _machines(every.transform(counted), flags, importance)
     names = every.get_feature_names_out()
     strength = [max(abs(weights[place]) for weights, _ in machines) for place in range(len(names))]
     strongest = sorted(range(len(names)), key=lambda place: (-strength[place], names[place]))[:kept]
 
     chosen = vectorizer(vocabulary=sorted(names[place] for place in strongest))
-    machines = _machines(chosen.transform(counted), flags, importance, cost)
+    machines = _machines(chosen.transform(counted), flags, importance)
     columns = [chosen.idf_, *(weights for weights, _ in machines)]
     table = {
         str(name): tuple(round(float(column[place]), 3) for column in columns)
@@ -168,14 +174,14 @@ def _train(
 
 
 def _machines(
-    matrix: Any, flags: Mapping[str, Sequence[bool]], importance: Sequence[float], cost: float
+    matrix: Any, flags: Mapping[str, Sequence[bool]], importance: Sequence[float]
 ) -> list[tuple[Any, float]]:
     """Return the weights and the bias of one support vector machine per label."""
     from sklearn.svm import LinearSVC
 
     found = []
     for of_label in flags.values():
-        machine = LinearSVC(C=cost, class_weight="balanced", random_state=0)
+        machine = LinearSVC(C=_COST, class_weight="balanced", random_state=0)
         machine.fit(matrix, of_label, sample_weight=importance)
         found.append((machine.coef_[0], float(machine.intercept_[0])))
     return found

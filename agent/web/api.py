@@ -2,7 +2,6 @@
 
 from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from drf_spectacular.utils import extend_schema
 from rest_framework.exceptions import NotFound, PermissionDenied
 from rest_framework.request import Request
@@ -80,8 +79,3 @@ class NoToolView(JsonView):
         raise NotFound("There is no such tool.")
 
     get = post
-
-
-def no_such_address(request: HttpRequest, rest: str = "") -> HttpResponseBase:
-    """Answer any other address under /api/ in JSON."""
-    return JsonResponse({"detail": "There is nothing here. Addresses end with a slash."}, status=404)

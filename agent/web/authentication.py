@@ -8,33 +8,75 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from django.conf import settings
+from django.db import transaction
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.permissions import BasePermission
 from rest_framework.throttling import SimpleRateThrottle
 
+from agent.knowledge.roles import is_role
 from agent.models import ApiKey
 from pharmacy_site.lib.counters import use_admitted
+from prescriptions.audit import audit_record
+from prescriptions.handoffs.selectors import sees_handoffs
 
 # REST framework's views import this module.
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from django.contrib.auth.models import User
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
-SCOPES: Final = ("tools", "patients")
+SCOPES: Final = ("tools", "patients", "handoffs")
 PREFIX: Final = "phk_"
 
 
-def key_issue(*, name: str, scopes: list[str]) -> str:
-    """Make a key with these scopes and return it. Only its hash is stored, so nobody sees it again."""
+def key_issue(*, name: str, scopes: list[str], user: User | None = None, roles: Sequence[str] = ()) -> str:
+    """Make a key with these scopes and return it. Only its hash is stored, so nobody sees it again.
+
+    A key for hand-offs acts on behalf of a member of staff, `user`. `roles` are those whose collections of the knowledge
+    base it may ask besides the customers'; they need the scope `tools`. Raises ValueError.
+    """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValueError(f"unknown scopes: {', '.join(unknown)}" if unknown else "a key needs a scope")
+    if ("handoffs" in scopes) != (user is not None):
+        raise ValueError("a key for hand-offs, and no other, needs a member of staff")
+    if user is not None and not is_of_staff(user):
+        raise ValueError("this account is not of the staff that sees hand-offs")
+    if roles and "tools" not in scopes:
+        raise ValueError("a knowledge role needs the scope tools")
+    for role in roles:
+        if not is_role(role):
+            raise ValueError(f"no role: {role}")
     key = PREFIX + secrets.token_urlsafe(32)
-    ApiKey.objects.create(
-        name=name, prefix=key[:12], key_hash=_hash(key), scopes=[scope for scope in SCOPES if scope in scopes]
-    )
+    with transaction.atomic():
+        row = ApiKey.objects.create(
+            name=name,
+            prefix=key[:12],
+            key_hash=_hash(key),
+            scopes=[scope for scope in SCOPES if scope in scopes],
+            user=user,
+            roles=sorted(set(roles)),
+        )
+        audit_record(
+            who="system",
+            what="apikey_added",
+            where="command",
+            detail={
+                "row": row.pk,
+                "scopes": row.scopes,
+                "roles": row.roles,
+                "user": user.pk if user else None,
+            },
+        )
     return key
+
+
+def is_of_staff(user: User) -> bool:
+    """Return whether somebody works at hand-offs now: an account in force whose group sees them."""
+    return user.is_active and user.is_staff and not user.is_superuser and sees_handoffs(user)
 
 
 class Caller:
@@ -60,7 +102,8 @@ class KeyAuthentication(BaseAuthentication):
             return None
         if len(words) != 2 or words[0].lower() != b"bearer":
             raise AuthenticationFailed("The header must be: Authorization: Bearer <key>")
-        row = ApiKey.objects.filter(key_hash=hashlib.sha256(words[1]).hexdigest(), is_active=True).first()
+        rows = ApiKey.objects.filter(key_hash=hashlib.sha256(words[1]).hexdigest(), is_active=True)
+        row = rows.select_related("user").first()
         if row is None:
             raise AuthenticationFailed("This key is not in force.")
         return Caller(row), row

@@ -18,7 +18,7 @@ from django.views.decorators.http import conditional_page, require_POST, require
 from agent.conversation import embedding
 from agent.demo import PUBLIC_ID
 from agent.models import ChatSite
-from agent.web.pages import language_chosen
+from agent.web.pages import inbox_context, language_chosen
 from pharmacy_site.lib.network import origin_is_ours, request_address
 
 LOADER = settings.BASE_DIR / "static" / "embed" / "loader.js"
@@ -79,7 +79,8 @@ def ticket(request: HttpRequest, public_id: str) -> HttpResponse:
     try:
         issued = embedding.ticket_issue(_site(public_id), request_address(request))
     except embedding.TicketsLimited as error:
-        response = _json({"error": "rate_limited"}, status=429)
+        detail = f"Too many chats were opened from this address. Try again in {error.retry_after} seconds."
+        response = _json({"error": "rate_limited", "detail": detail}, status=429)
         response.headers["Retry-After"] = str(error.retry_after)
         return response
     return _json({"ticket": issued})
@@ -89,7 +90,16 @@ def ticket(request: HttpRequest, public_id: str) -> HttpResponse:
 def continued(request: HttpRequest) -> HttpResponse:
     """Return our own page with the chat, for a conversation that leaves a frame: its ticket is behind the "#"."""
     language_chosen(request)
-    response = render(request, "continue.html", {"debug": settings.DEBUG})
+    response = render(request, "continue.html", inbox_context())
+    patch_cache_control(response, no_store=True)
+    return response
+
+
+@require_safe
+def replied(request: HttpRequest) -> HttpResponse:
+    """Return our own page with the chat, for the link of an e-mail: it, too, is behind the "#"."""
+    language_chosen(request)
+    response = render(request, "continue.html", {**inbox_context(), "replied": True})
     patch_cache_control(response, no_store=True)
     return response
 

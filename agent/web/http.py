@@ -6,7 +6,7 @@ from typing import IO, Any, Final, TypeVar
 
 from django.utils.translation import get_language_from_request
 from pydantic import BaseModel, ValidationError
-from rest_framework.exceptions import APIException, ParseError
+from rest_framework.exceptions import APIException, ParseError, Throttled
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
@@ -14,7 +14,9 @@ from rest_framework.response import Response
 from rest_framework.views import APIView, exception_handler
 
 from agent.tools.registry import field_errors
+from agent.web.problems import MEDIA_TYPE, problem_members
 from agent.web.serializers import Detail
+from pharmacy_site.lib.json_values import object_of
 from pharmacy_site.lib.text import Language, as_language
 
 LARGEST_BODY: Final = 64 * 1024
@@ -27,7 +29,7 @@ class BodyTooLarge(APIException):
     """The body is larger than any arguments can be (413)."""
 
     status_code = 413
-    default_detail = "The body is too large."
+    default_detail = f"The body is too large. Send at most {LARGEST_BODY} bytes."
 
 
 class Invalid(APIException):
@@ -41,7 +43,7 @@ class Invalid(APIException):
 
 
 class StrictJson(BaseParser):
-    """Parses a JSON body of limited size; a body that is not valid JSON is a 400."""
+    """Parses a JSON body of limited size; a body that is not valid JSON, or names a key twice, is a 400."""
 
     media_type = "application/json"
 
@@ -53,7 +55,7 @@ class StrictJson(BaseParser):
         if len(body) > LARGEST_BODY:
             raise BodyTooLarge
         try:
-            return json.loads(body, parse_constant=_no_constant)
+            return json.loads(body, parse_constant=_no_constant, object_pairs_hook=object_of)
         except (ValueError, RecursionError):
             raise ParseError("The body is not valid JSON.") from None
 
@@ -75,12 +77,16 @@ class AlwaysJson(BaseContentNegotiation):
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Return the response to an error: a 400 names fields, everything else has `detail`."""
+    """Return the response to an error: a 400 names fields, everything else has `detail`. `JsonView` makes it a problem."""
     if isinstance(error, Invalid):
         return Response({"errors": error.errors}, status=400)
     if isinstance(error, ParseError):
         return Response({"errors": [{"field": "", "message": str(error.detail)}]}, status=400)
-    return exception_handler(error, context)
+    response = exception_handler(error, context)
+    if response is not None and isinstance(error, Throttled):
+        seconds = response.headers["Retry-After"]
+        response.data = {"detail": f"Too many calls with this key. Try again in {seconds} seconds."}
+    return response
 
 
 class JsonView(APIView):
@@ -93,6 +99,13 @@ class JsonView(APIView):
     def get_exception_handler(self) -> Any:
         """Return the handler above, for these views only."""
         return handle
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the response; an error becomes a problem document."""
+        if isinstance(response, Response) and response.status_code >= 400 and isinstance(response.data, dict):
+            response.data = problem_members(response.status_code, response.data)
+            response.content_type = MEDIA_TYPE
+        return super().finalize_response(request, response, *args, **kwargs)
 
 
 def accepted_language(request: Request) -> Language:

@@ -35,14 +35,17 @@ class KeyReused(APIException):
     """The key was used for another request (422)."""
 
     status_code = 422
-    default_detail = "This Idempotency-Key was used for another request."
+    default_detail = "This Idempotency-Key was used for another request. Send this one with a new key."
 
 
 class StillWorking(APIException):
     """The first request under this key is not finished (503, with Retry-After)."""
 
     status_code = 503
-    default_detail = "The first request with this Idempotency-Key is not finished; try again."
+    wait = 5
+    default_detail = (
+        f"The first request with this Idempotency-Key is not finished. Try again in {wait} seconds."
+    )
 
 
 def key_of(request: Request) -> str:

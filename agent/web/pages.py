@@ -23,13 +23,16 @@ def language_chosen(request: HttpRequest) -> str | None:
     return chosen
 
 
+def inbox_context() -> dict[str, object]:
+    """Return what `inbox.html` needs: whether it is shown, and whether codes arrive there."""
+    return {"debug": settings.DEBUG, "identity": settings.CHAT_IDENTITY}
+
+
 @require_safe
 def demo(request: HttpRequest) -> HttpResponse:
     """The pharmacy's page with the chat; `?lang=en|he` chooses the language, which a cookie remembers."""
     chosen = language_chosen(request)
-    response = render(
-        request, "demo.html", {"debug": settings.DEBUG, "emergency": settings.EMERGENCY_MEDICAL}
-    )
+    response = render(request, "demo.html", {**inbox_context(), "emergency": settings.EMERGENCY_MEDICAL})
     if chosen:
         response.set_cookie(
             settings.LANGUAGE_COOKIE_NAME,

@@ -14,10 +14,16 @@ from agent.tools.registry import field_errors
 from agent.web.http import REFUSALS, Invalid, JsonView, parsed
 from agent.web.idempotency import HEADER, PATTERN, once
 from agent.web.resources import QUERY_LIMIT, page, rows_of
-from agent.web.serializers import Detail, Errors, Page, paged
+from agent.web.serializers import Detail, Errors, Page, Problem, paged
 from pharmacy_site.lib.text import as_language
 from prescriptions.audit import Access, audit_record
-from prescriptions.errors import PatientNotFound, PrescriptionNotFound, RefillAlreadyOpen, RefillNotFound
+from prescriptions.errors import (
+    DeliveryAddressMissing,
+    PatientNotFound,
+    PrescriptionNotFound,
+    RefillAlreadyOpen,
+    RefillNotFound,
+)
 from prescriptions.models import RefillRequest
 from prescriptions.refill import selectors
 from prescriptions.refill.services import refill_submit
@@ -68,7 +74,7 @@ class RefillResource(BaseModel):
     reason: str | None
     handoff: str | None
     order_key: str
-    pickup: int | Literal["delivery"]
+    pickup: int | Literal["delivery"] | None
     requested_at: str
     updated_at: str
     quantity: int
@@ -76,7 +82,7 @@ class RefillResource(BaseModel):
     fulfilment: Literal["preparing", "ready", "collected", "returned"] | None
 
 
-class AlreadyOpen(BaseModel):
+class AlreadyOpen(Problem):
     """The body of a 409: the number of the open request."""
 
     detail: str
@@ -120,7 +126,10 @@ class RefillsView(JsonView):
             who=access.who,
             what="refills_listed",
             where=access.where,
-            detail={"refills": [row.number for row in listed]},
+            detail={
+                "refills": [row.number for row in listed],
+                "patients": sorted({row.patient_id for row in listed if row.patient_id is not None}),
+            },
         )
         return _private(page(request, query, count, [refill_resource(row).model_dump() for row in listed]))
 
@@ -189,7 +198,7 @@ def refill_resource(row: RefillRequest) -> RefillResource:
             "reason": row.reason or None,
             "handoff": row.handoff.number if row.handoff else None,
             "order_key": row.order_key,
-            "pickup": row.store_id or "delivery",
+            "pickup": row.pickup,
             "requested_at": row.requested_at.isoformat(),
             "updated_at": row.updated_at.isoformat(),
             "quantity": row.quantity,
@@ -220,6 +229,9 @@ def _submitted(request: Request, key: ApiKey, body: RefillBody) -> Response:
         )
     except (PatientNotFound, PrescriptionNotFound):
         return Response({"detail": "There is no such prescription of such a patient."}, status=404)
+    except DeliveryAddressMissing:
+        problem = {"field": "pickup", "message": "The patient has no delivery address on file."}
+        return Response({"errors": [problem]}, status=400)
     except RefillAlreadyOpen as refusal:
         answer: dict[str, Any] = {
             "detail": "A refill of this prescription is already requested.",

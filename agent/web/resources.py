@@ -45,7 +45,10 @@ class MedicationsView(JsonView):
 
     @extend_schema(
         operation_id="medications",
-        parameters=[OpenApiParameter("q", {"type": "string", "maxLength": 500}), *QUERY_LIMIT],
+        parameters=[
+            OpenApiParameter("q", {"type": "string", "maxLength": 500, "pattern": r"^[^\u0000]*$"}),
+            *QUERY_LIMIT,
+        ],
         responses={200: MedicationPage, 400: Errors, **REFUSALS},
         tags=["resources"],
     )

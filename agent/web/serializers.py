@@ -24,13 +24,21 @@ class FieldError(BaseModel):
     message: str
 
 
-class Errors(BaseModel):
+class Problem(BaseModel):
+    """What every problem document has (RFC 9457)."""
+
+    type: str
+    title: str
+    status: int
+
+
+class Errors(Problem):
     """The body of a 400."""
 
     errors: list[FieldError]
 
 
-class Detail(BaseModel):
+class Detail(Problem):
     """The body of a 401, 403, 404, 405, 413, 415 or 429."""
 
     detail: str

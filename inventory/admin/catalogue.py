@@ -8,7 +8,7 @@ from django.db.models import Count, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 from modeltranslation.admin import TabbedTranslationAdmin, TranslationStackedInline
-from unfold.admin import ModelAdmin, StackedInline, TabularInline
+from unfold.admin import StackedInline, TabularInline
 
 from inventory.admin.searching import SearchByName
 from inventory.index import index_forget, index_rebuild
@@ -23,6 +23,7 @@ from inventory.models import (
     MedicationAlias,
     MedicationIngredient,
 )
+from pharmacy_site.lib.admin import Recorded
 from stores.admin_forms import NamesFormSet
 
 
@@ -54,7 +55,7 @@ class LeafletInline(TranslationStackedInline[LeafletSection, Medication], Stacke
 
 
 @admin.register(Medication)
-class MedicationAdmin(SearchByName, ModelAdmin, TabbedTranslationAdmin[Medication]):
+class MedicationAdmin(SearchByName, Recorded, TabbedTranslationAdmin[Medication]):
     """Products with their aliases, ingredients and leaflet; saving one updates the search index."""
 
     list_display = [
@@ -110,7 +111,7 @@ class IngredientAliasInline(TabularInline):
 
 
 @admin.register(Ingredient)
-class IngredientAdmin(ModelAdmin, TabbedTranslationAdmin[Ingredient]):
+class IngredientAdmin(Recorded, TabbedTranslationAdmin[Ingredient]):
     """Ingredients with their other names; saving one updates the search index of every product that contains it."""
 
     list_display = ["key", "name_en", "name_he", "classes", "assessed"]
@@ -135,7 +136,7 @@ class CategoryAliasInline(TabularInline):
 
 
 @admin.register(Category)
-class CategoryAdmin(ModelAdmin, TabbedTranslationAdmin[Category]):
+class CategoryAdmin(Recorded, TabbedTranslationAdmin[Category]):
     """Categories with the names that customers use for them."""
 
     list_display = ["name_en", "name_he", "slug", "products"]
@@ -173,7 +174,7 @@ class InteractionForm(forms.ModelForm):  # type: ignore[type-arg]
 
 
 @admin.register(Interaction)
-class InteractionAdmin(ModelAdmin):
+class InteractionAdmin(Recorded):
     """Interactions between pairs of ingredients."""
 
     form = InteractionForm

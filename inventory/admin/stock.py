@@ -1,23 +1,23 @@
 """Edit stock by store in the admin: every change is a movement, and nobody overwrites a change they have not seen."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.db.models import F, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.utils.formats import date_format
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from unfold.admin import ModelAdmin
 
 from inventory.admin.searching import SearchByName
 from inventory.errors import StockChangedMeanwhile
 from inventory.models import StockLevel, StockMove
-from inventory.services import MOST_PACKS, stock_set
-from pharmacy_site.lib.admin import ReadOnly, actor_of
+from inventory.services import MOST_PACKS, Shelf, stock_set
+from pharmacy_site.lib.admin import ReadOnly, Recorded, actor_of
 
 
 class AvailabilityFilter(admin.SimpleListFilter):
@@ -41,11 +41,18 @@ class AvailabilityFilter(admin.SimpleListFilter):
 
 
 class StockForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Form for a level; the version that the user saw is posted with it, under the row's number."""
+    """Form for a level; the version of the whole row that the user saw is posted with it, under the row's number."""
 
     class Meta:
         model = StockLevel
         fields = ["store", "medication", "quantity", "restock_on", "low_threshold"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # What counts as changed is what the person changed, also when somebody else stored the same number meanwhile.
+        for name in ("quantity", "restock_on", "low_threshold"):
+            if name in self.fields:
+                self.fields[name].show_hidden_initial = True
 
     def clean_quantity(self) -> int:
         quantity: int = self.cleaned_data["quantity"]
@@ -54,17 +61,18 @@ class StockForm(forms.ModelForm):  # type: ignore[type-arg]
         return quantity
 
     def clean(self) -> dict[str, Any]:
+        """Refuse any change of a row that somebody else changed after this person saw it."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
-        if self.instance.pk and "quantity" in self.changed_data:
+        if self.instance.pk and self.changed_data:
             seen = self.data.get(f"seen-{self.instance.pk}", "")
-            if seen != str(self.instance.version):
-                # The instance was read for this request and does not have the typed quantity yet.
-                self.add_error("quantity", _changed_meanwhile(self.instance.quantity))
+            current = StockLevel.objects.get(pk=self.instance.pk)
+            if seen != str(current.version):
+                self.add_error("quantity", _changed_meanwhile(current))
         return cleaned
 
 
 @admin.register(StockLevel)
-class StockLevelAdmin(SearchByName, ModelAdmin):
+class StockLevelAdmin(SearchByName, Recorded):
     """Stock levels, edited in the list: choose a store in the filter, type the counts, save."""
 
     medication_column = "medication"
@@ -99,29 +107,48 @@ class StockLevelAdmin(SearchByName, ModelAdmin):
             word = gettext("low")
         return format_html('<input type="hidden" name="seen-{}" value="{}">{}', level.pk, level.version, word)
 
-    def save_model(self, request: HttpRequest, obj: StockLevel, form: Any, change: bool) -> None:
-        """Change the quantity through the service, which writes a movement; dates and thresholds need none."""
-        quantity = form.cleaned_data.get("quantity", obj.quantity)
-        if not change or "quantity" in form.changed_data:
-            seen = int(request.POST[f"seen-{obj.pk}"]) if change else None
-            try:
-                level = stock_set(
-                    store=obj.store,
-                    medication=obj.medication,
-                    quantity=quantity,
-                    actor=actor_of(request),
-                    reason=StockMove.Reason.COUNT,
-                    expected_version=seen,
-                )
-            except StockChangedMeanwhile as changed:
-                # Between the check of the form and now.
-                self.message_user(request, _changed_meanwhile(changed.current.quantity), messages.ERROR)
-                return
-            obj.pk, obj.version, obj.quantity = level.pk, level.version, level.quantity
-            obj._state.adding = False
-        StockLevel.objects.filter(pk=obj.pk).update(
-            restock_on=form.cleaned_data.get("restock_on"), low_threshold=form.cleaned_data["low_threshold"]
+    def changelist_view(
+        self, request: HttpRequest, extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        return self._refused_whole(
+            lambda: super(StockLevelAdmin, self).changelist_view(request, extra_context)
         )
+
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: dict[str, Any] | None = None,
+    ) -> HttpResponse:
+        return self._refused_whole(
+            lambda: super(StockLevelAdmin, self).changeform_view(request, object_id, form_url, extra_context)
+        )
+
+    def save_model(self, request: HttpRequest, obj: StockLevel, form: Any, change: bool) -> None:
+        """Save the whole row through the service, under the version that was seen. Raises StockChangedMeanwhile."""
+        stored = stock_set(
+            store=obj.store,
+            medication=obj.medication,
+            quantity=form.cleaned_data.get("quantity", obj.quantity),
+            actor=actor_of(request),
+            reason=StockMove.Reason.COUNT,
+            expected_version=int(request.POST[f"seen-{obj.pk}"]) if change else None,
+            shelf=Shelf(form.cleaned_data.get("restock_on"), form.cleaned_data["low_threshold"]),
+        )
+        obj.pk, obj.version, obj.quantity = stored.pk, stored.version, stored.quantity
+        obj._state.adding = False
+
+    @staticmethod
+    def _refused_whole(show: Callable[[], HttpResponse]) -> HttpResponse:
+        """Show a page whose save lost against another one once more: its form then says what changed, and nothing else.
+
+        The save came between the check of the form and the UPDATE, and was undone with its lines in the logs.
+        """
+        try:
+            return show()
+        except StockChangedMeanwhile:
+            return show()
 
 
 @admin.register(StockMove)
@@ -137,7 +164,16 @@ class StockMoveAdmin(SearchByName, ReadOnly):
     show_full_result_count = False
 
 
-def _changed_meanwhile(packs: int) -> str:
-    return gettext("Changed meanwhile: there are %(packs)d packs now. Yours was not saved; look again.") % {
-        "packs": packs
-    }
+def _changed_meanwhile(level: StockLevel) -> str:
+    found = {"packs": level.quantity, "low": level.low_threshold}
+    if level.restock_on is None:
+        return (
+            gettext(
+                "Changed meanwhile: there are %(packs)d packs now, low at %(low)d. Yours was not saved; look again."
+            )
+            % found
+        )
+    return gettext(
+        "Changed meanwhile: there are %(packs)d packs now, low at %(low)d, more expected on %(day)s. "
+        "Yours was not saved; look again."
+    ) % {**found, "day": date_format(level.restock_on, "SHORT_DATE_FORMAT")}

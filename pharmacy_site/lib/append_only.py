@@ -3,9 +3,11 @@
 `QuerySet.update`, bulk actions and raw SQL bypass `save()`; a trigger sees them all.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from django.db import migrations
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.migrations.state import StateApps
 
@@ -53,3 +55,29 @@ def protect(table: str) -> migrations.RunPython:
         return apply
 
     return migrations.RunPython(run(create_sql), run(drop_sql))
+
+
+@contextmanager
+def changeable(connection: BaseDatabaseWrapper, table: str) -> Iterator[None]:
+    """Lift the protection of `table` for the caller's transaction, which must be open: a rollback puts it back as well.
+
+    Raises ProgrammingError on PostgreSQL for a role that does not own the table.
+    """
+    vendor = connection.vendor
+    # On PostgreSQL a trigger is switched off instead: that waits for writers only, not for readers.
+    lift = (
+        [f"ALTER TABLE {table} DISABLE TRIGGER {table}_no_change"]
+        if vendor == "postgresql"
+        else drop_sql(vendor, table)
+    )
+    back = (
+        [f"ALTER TABLE {table} ENABLE TRIGGER {table}_no_change"]
+        if vendor == "postgresql"
+        else create_sql(vendor, table)
+    )
+    with connection.cursor() as cursor:
+        for statement in lift:
+            cursor.execute(statement)
+        yield
+        for statement in back:
+            cursor.execute(statement)

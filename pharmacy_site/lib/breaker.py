@@ -4,8 +4,21 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from typing import Final
+from weakref import WeakSet
 
 log = logging.getLogger(__name__)
+
+
+_all: Final["WeakSet[Breaker]"] = WeakSet()
+
+
+def breakers() -> dict[str, bool]:
+    """Return which breakers of this process are open, by name; of several with one name, whether any is."""
+    found: dict[str, bool] = {}
+    for breaker in list(_all):
+        found[breaker.name] = found.get(breaker.name, False) or breaker.is_open
+    return dict(sorted(found.items()))
 
 
 class Breaker:
@@ -17,10 +30,11 @@ class Breaker:
     def __init__(
         self, name: str, *, failures: int, seconds: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._name, self._most, self._seconds, self._clock = name, failures, seconds, clock
+        self.name, self._most, self._seconds, self._clock = name, failures, seconds, clock
         self._failed = 0
         self._shut_until = 0.0
         self._lock = threading.Lock()
+        _all.add(self)
 
     @property
     def is_open(self) -> bool:
@@ -41,7 +55,7 @@ class Breaker:
         """Record that the service answered."""
         with self._lock:
             if self.is_open:
-                log.warning("%s is back", self._name)
+                log.warning("%s is back", self.name)
             self._failed = 0
 
     def failed(self) -> None:
@@ -50,5 +64,5 @@ class Breaker:
             self._failed += 1
             if self.is_open:
                 if self._failed == self._most:
-                    log.warning("%s failed %s times in a row: left alone", self._name, self._failed)
+                    log.warning("%s failed %s times in a row: left alone", self.name, self._failed)
                 self._shut_until = self._clock() + self._seconds

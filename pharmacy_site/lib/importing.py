@@ -2,7 +2,7 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Final, TextIO
 
@@ -70,11 +70,17 @@ class ImportCommand(BaseCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--dry-run", action="store_true", help="check and count, but change nothing")
 
+    def choices(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what else the importer is called with: what a subclass has more options for."""
+        return {}
+
     def handle(self, *args: Any, **options: Any) -> None:
         """Import the file and print the report."""
         dry_run = options["dry_run"]
         try:
-            report = self.importer(options["file"], dry_run=dry_run, progress=ProgressBar())
+            report = self.importer(
+                options["file"], dry_run=dry_run, progress=ProgressBar(), **self.choices(options)
+            )
         except ImportRefused as refused:
             raise CommandError(f"Nothing was changed.\n{refused}") from None
         self.stdout.write(f"{'Dry run, nothing was changed: ' if dry_run else ''}{report}")

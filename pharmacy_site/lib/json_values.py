@@ -41,3 +41,14 @@ def rebuilt(
 def same(value: Any) -> Any:
     """Return a plain value as it is: the `leaf` where only a mapping's entries change."""
     return value
+
+
+def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the object that JSON's pairs make (`object_pairs_hook`). Raises ValueError when a key comes twice.
+
+    Which of two counts is a matter of the reader, so that two of them could understand a request differently.
+    """
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key comes twice")
+    return found

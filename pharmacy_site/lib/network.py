@@ -13,14 +13,17 @@ _LOOPBACK: Final = {"localhost", "127.0.0.1", "[::1]"}
 
 
 def origin_is_ours(origin: str, host: str) -> bool:
-    """Return whether an Origin header names the very site that this Host header names."""
+    """Return whether an Origin header names the very site that this Host header names, under the scheme it is served by.
+
+    A site behind a proxy that ends TLS (`HTTPS`) is https only, any other one http only.
+    """
     origin = origin.lower()
     try:
         parts = urlsplit(origin)
         scheme, domain, port = parts.scheme, parts.hostname, parts.port
     except ValueError:
         return False
-    if scheme not in ("http", "https") or not domain:
+    if scheme != ("https" if settings.HTTPS else "http") or not domain:
         return False
     domain = f"[{domain}]" if ":" in domain else domain
     # Refuses user names, paths, and brackets with something behind them.

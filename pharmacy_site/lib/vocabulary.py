@@ -56,6 +56,20 @@ HEBREW_NUMBERS: Final[Mapping[str, int]] = {
     "שלושים": 30, "ארבעים": 40, "חמישים": 50, "שישים": 60, "שבעים": 70, "שמונים": 80, "תשעים": 90, "מאה": 100,
 }  # fmt: skip
 NUMBER_WORDS: Final[Mapping[str, int]] = {**ENGLISH_NUMBERS, **HEBREW_NUMBERS}
+ENGLISH_ORDINALS: Final[Mapping[str, int]] = {
+    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
+    "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
+    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
+}  # fmt: skip
+HEBREW_ORDINALS: Final[Mapping[str, int]] = {
+    "ראשון": 1, "שני": 2, "שלישי": 3, "רביעי": 4, "חמישי": 5, "שישי": 6, "שביעי": 7, "שמיני": 8, "תשיעי": 9, "עשירי": 10,
+}  # fmt: skip
+ENGLISH_DAY: Final = (
+    f"(?:(?:twenty|thirty)[ -])?(?:{'|'.join(word for word, number in ENGLISH_ORDINALS.items() if number < 10)})"
+    f"|{'|'.join(word for word, number in ENGLISH_ORDINALS.items() if number >= 10)}"
+)
+HEBREW_DAY_WORD: Final = f"(?:{'|'.join((*HEBREW_ORDINALS, *HEBREW_NUMBERS))})"
+"""A day of a month in words: alternatives of a pattern, and one of the words that make it up in Hebrew."""
 
 # -- Units -----------------------------------------------------------------------------------------------------
 

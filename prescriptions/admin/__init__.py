@@ -1,11 +1,27 @@
-"""Register the staff's pages: patients, prescriptions, hand-offs, the audit log, notifications and accounts.
-
-Accounts belong here because this app defines the groups of staff (`prescriptions.roles`) and records every change of
-an account in the audit log.
-"""
+"""Register the staff's pages: patients, prescriptions, refills, hand-offs, the audit log and notifications."""
 
 from pharmacy_site.lib.admin import ReadOnly
-from prescriptions.admin import accounts, handoffs, patients, records
+from prescriptions.admin import (
+    handoffs,
+    notifications,
+    patients,
+    records,
+    refills,
+    reply_templates,
+    roster,
+    switches,
+)
 from prescriptions.admin.base import PatientData
 
-__all__ = ["PatientData", "ReadOnly", "accounts", "handoffs", "patients", "records"]
+__all__ = [
+    "PatientData",
+    "ReadOnly",
+    "handoffs",
+    "notifications",
+    "patients",
+    "records",
+    "refills",
+    "reply_templates",
+    "roster",
+    "switches",
+]

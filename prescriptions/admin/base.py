@@ -1,6 +1,6 @@
 """Record every look at patient data: the base class of all admin pages that show it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -30,8 +30,8 @@ class PatientData(ModelAdmin):
             request, None, lambda: super(PatientData, self).changelist_view(request, extra_context)
         )
         if isinstance(response, TemplateResponse) and response.context_data and "cl" in response.context_data:
-            ids = [_key(row) for row in response.context_data["cl"].result_list]
-            self._record(request, "listed", detail={"rows": ids})
+            rows = list(response.context_data["cl"].result_list)
+            self._record(request, "listed", detail=self._listed(rows))
         return response
 
     def changeform_view(
@@ -66,6 +66,12 @@ class PatientData(ModelAdmin):
         if request.resolver_match and request.resolver_match.url_name == "autocomplete":
             self._record(request, "searched")
         return result
+
+    def _listed(self, rows: Iterable[Any]) -> AuditDetail:
+        """Return the keys of rows that a page lists, and of the patients whom they are about."""
+        found = list(rows)
+        patients = {patient.pk for row in found if (patient := self.patient_of(row)) is not None}
+        return {"rows": [_key(row) for row in found], "patients": sorted(patients)}
 
     def _shown(
         self, request: HttpRequest, object_id: str | None, show: Callable[[], HttpResponse]

@@ -1,11 +1,17 @@
 """Show patients and prescriptions to clinical staff."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
 from django.forms import BaseModelFormSet, ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
 from unfold.admin import TabularInline
+from unfold.decorators import action
 
 from pharmacy_site.lib.admin import ReadOnly
 from prescriptions.admin.base import PatientData
@@ -31,11 +37,23 @@ class PatientAdmin(PatientData):
         "mrn",
         ("name_en", "name_he"),
         ("email", "phone"),
+        "address",
         ("born", "language"),
         ("allergy_status", "allergies_recorded_on"),
     ]
     readonly_fields = ["mrn"]
     inlines = [AllergyInline]
+    actions_detail: Sequence[str] = ["who_saw"]
+
+    def has_who_saw_permission(self, request: HttpRequest, object_id: str | None = None) -> bool:
+        """Return whether somebody reads the audit log."""
+        return request.user.has_perm("prescriptions.view_auditevent")
+
+    @action(description=_("Who saw this patient"), permissions=["who_saw"])  # type: ignore[untyped-decorator]
+    def who_saw(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Go to the lines of the audit log about this patient."""
+        address = reverse("admin:prescriptions_auditevent_changelist")
+        return redirect(f"{address}?{urlencode({'patient': object_id})}")
 
     def patient_of(self, row: Any) -> Patient:
         patient: Patient = row

@@ -9,12 +9,14 @@ from functools import cache
 from typing import TypeVar
 
 from django.conf import settings
+from django.db import DatabaseError
 
 from pharmacy_site.lib.breaker import Breaker
 from prescriptions.connectors.protocols import (
     EHR,
     ConnectorDown,
     ConnectorError,
+    ConnectorGarbage,
     Dispensing,
     HealthRecord,
     Order,
@@ -22,6 +24,7 @@ from prescriptions.connectors.protocols import (
     OrderState,
 )
 from prescriptions.connectors.simulated import SimulatedDispenser, SimulatedEHR
+from prescriptions.switches import board
 
 T = TypeVar("T")
 
@@ -46,10 +49,13 @@ class Guarded:
         except ConnectorError:
             self.breaker.failed()
             raise
-        except Exception:
-            # Whatever a driver raises, the system did not answer.
-            self.breaker.failed()
+        except DatabaseError:
+            # The simulator's tables are ours: no other system has failed.
             raise
+        except Exception as error:
+            # Whatever a driver raises, it could not read the answer; the error's text may hold personal data.
+            self.breaker.failed()
+            raise ConnectorGarbage(type(error).__name__) from error
         self.breaker.succeeded()
         return result
 
@@ -63,7 +69,14 @@ class GuardedEHR(Guarded):
 
     def record(self, mrn: str) -> HealthRecord:
         """Return a patient's record. Raises ConnectorError."""
-        return self.call(lambda: self._ehr.record(mrn))
+        return self.call(lambda: self._read(mrn))
+
+    def _read(self, mrn: str) -> HealthRecord:
+        found: object = self._ehr.record(mrn)
+        if not isinstance(found, HealthRecord):
+            # Without a record, its rules would find nothing to object to.
+            raise ConnectorGarbage(type(found).__name__)
+        return found
 
 
 class GuardedDispensing(Guarded):
@@ -74,7 +87,9 @@ class GuardedDispensing(Guarded):
         self._dispenser = dispenser
 
     def submit(self, order: Order) -> None:
-        """Have an order carried out. Raises OrderRefused, ConnectorError."""
+        """Have an order carried out, unless operators have switched dispensing off. Raises OrderRefused, ConnectorError."""
+        if board.read().dispensing_off:
+            raise ConnectorDown("switched off")
         self.call(lambda: self._dispenser.submit(order))
 
     def status(self, key: str) -> OrderState:

@@ -1,4 +1,4 @@
-"""Define patients, prescriptions, identity challenges, hand-offs, notifications and the audit log.
+"""Define patients, prescriptions, identity challenges, notifications and the audit log.
 
 Sources: S0 flow C, S1 `prescription_verify`, README sections 1, 3 and 5 of the specification.
 """
@@ -35,6 +35,9 @@ class Patient(models.Model):
     email = models.EmailField(_("e-mail"), unique=True, help_text=_("Identification codes go here."))
     phone = models.CharField(
         _("phone"), max_length=16, unique=True, null=True, blank=True, help_text=_("Stored as +972…")
+    )
+    address = CleanLine(
+        _("delivery address"), max_length=300, blank=True, help_text=_("Without one nothing is delivered.")
     )
     born = models.DateField(_("date of birth"))
     language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
@@ -203,6 +206,8 @@ class AuditEvent(models.Model):
     detail = models.JSONField(_("detail"), default=dict)
     previous_hash = models.CharField(_("hash of the line before"), max_length=64)
     hash = models.CharField(_("hash"), max_length=64)
+    # None: a plain hash, of a line that was written before there were keys.
+    key_id = models.CharField(_("key"), max_length=16, null=True)
 
     class Meta:
         verbose_name = _("audit event")
@@ -214,11 +219,16 @@ class AuditEvent(models.Model):
 
 
 class AuditHead(models.Model):
-    """The single row with the number of audit lines and the last hash, by which a truncated log is detected."""
+    """The single row with the number of audit lines and the last hash, by which a truncated log is detected.
+
+    Its seal is made with the key: without that nobody can rewind it.
+    """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1)
     count = models.PositiveBigIntegerField(default=0)
     hash = models.CharField(max_length=64, default="")
+    key_id = models.CharField(max_length=16, default="")
+    seal = models.CharField(max_length=64, default="")
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(id=1), name="audit_head_single")]
@@ -227,56 +237,15 @@ class AuditHead(models.Model):
         return f"{self.count} {self.hash}"
 
 
-class Handoff(models.Model):
-    """A case that a person takes over; the customer is given its number."""
-
-    class State(models.TextChoices):
-        OPEN = "open", _("Open")
-        CLOSED = "closed", _("Closed")
-
-    class Reason(models.TextChoices):
-        CUSTOMER_ASKED = "customer_asked", _("the customer asked for a person")
-        NOT_UNDERSTOOD = "not_understood", _("the assistant did not understand")
-        IDENTITY_FAILED = "identity_failed", _("identity not confirmed")
-        REFILL = "refill", _("a refill")
-        EXTRA_DOSE = "extra_dose", _("an extra dose was taken")
-        ADVERSE_REACTION = "adverse_reaction", _("a reaction to a medicine")
-        UNVERIFIABLE = "unverifiable", _("no checked answer")
-
-    number = models.CharField(_("number"), max_length=40, unique=True)
-    reason = models.CharField(_("reason"), max_length=60, choices=Reason.choices, db_index=True)
-    conversation_id = models.UUIDField(_("conversation"), null=True, blank=True, db_index=True)
-    run_key = models.CharField(max_length=100, unique=True, null=True, blank=True)
-    patient = models.ForeignKey(
-        Patient, models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("patient")
-    )
-    state = models.CharField(
-        _("state"), max_length=10, choices=State.choices, default=State.OPEN, db_index=True
-    )
-    language = models.CharField(_("language"), max_length=2, choices=LANGUAGES, default="en")
-    summary = models.TextField(_("summary"), blank=True)
-    is_urgent = models.BooleanField(
-        _("urgent"), default=False, db_index=True, help_text=_("An emergency was open in the conversation.")
-    )
-    created_at = models.DateTimeField(_("opened"), auto_now_add=True)
-    closed_at = models.DateTimeField(_("closed"), null=True, blank=True)
-    closed_by = models.CharField(_("closed by"), max_length=100, blank=True)
-    # Of a refill: the role that decides, why that role (a code), and all that it needs to know.
-    contact = models.CharField(max_length=30, blank=True)
-    contact_why = models.CharField(max_length=40, blank=True)
-    package = models.JSONField(default=dict, blank=True)
-
-    class Meta:
-        verbose_name = _("hand-off")
-        verbose_name_plural = _("hand-offs")
-        ordering = ["-id"]
-
-    def __str__(self) -> str:
-        return self.number
-
-
 class Notification(models.Model):
-    """An e-mail to be sent: written in the transaction of its cause, sent after the commit."""
+    """A message to be sent: written in the transaction of its cause, sent after the commit.
+
+    One that FAILED is a dead letter: it waits for a person who has it sent again or sets it aside.
+    """
+
+    class Channel(models.TextChoices):
+        EMAIL = "email", _("E-mail")
+        WEBHOOK = "webhook", _("Webhook")
 
     class State(models.TextChoices):
         PENDING = "pending", _("Pending")
@@ -292,9 +261,17 @@ class Notification(models.Model):
         REFILL_DENIED = "refill_denied", _("Refill not approved")
         REFILL_QUESTION = "refill_question", _("Question about a refill")
         REFILL_READY = "refill_ready", _("Refill ready")
+        HANDOFF_OPENED = "handoff_opened", _("Hand-off opened")
+        HANDOFF_REMINDER = "handoff_reminder", _("Hand-off waits")
+        HANDOFF_RAISED = "handoff_raised", _("Hand-off overdue")
+        HANDOFF_ANSWERED = "handoff_answered", _("Customer answered staff")
+        STAFF_REPLIED = "staff_replied", _("Staff wrote to the customer")
+        HANDOFF_SETTLED = "handoff_settled", _("Hand-off settled")
 
     key = models.CharField(_("key"), max_length=150, unique=True)
-    channel = models.CharField(_("channel"), max_length=10, default="email")
+    channel = models.CharField(_("channel"), max_length=10, choices=Channel.choices, default=Channel.EMAIL)
+    # Messages with the same lane are sent in the order in which they were written; an empty one has no order.
+    lane = models.CharField(max_length=80, blank=True)
     # Empty for a decoy: an unknown contact takes the same path as a known one, up to the sending.
     recipient = models.EmailField(_("recipient"), blank=True)
     kind = models.CharField(_("kind"), max_length=30, choices=Kind.choices)
@@ -302,7 +279,14 @@ class Notification(models.Model):
     context = models.JSONField(default=dict)
     conversation_id = models.UUIDField(_("conversation"), null=True, blank=True, db_index=True)
     state = models.CharField(_("state"), max_length=10, choices=State.choices, default=State.PENDING)
+    # Each claim counts, so that a sender can tell that its row was claimed by another.
     attempts = models.PositiveSmallIntegerField(_("attempts"), default=0)
+    # The class of the last error, or a code; never its text, which quotes recipients.
+    last_error = models.CharField(_("last error"), max_length=60, blank=True)
+    # Set when the text begins to go out, until its outcome is stored: a sender that dies in between leaves it here.
+    begun_at = models.DateTimeField(null=True, blank=True)
+    # How often nobody knows whether it arrived: what is sent then is marked as a repetition.
+    unknown = models.PositiveSmallIntegerField(_("outcome unknown"), default=0)
     # When it may be sent (again); while it is being sent, when its sender counts as lost.
     due_at = models.DateTimeField(_("due"))
     expires_at = models.DateTimeField(_("of no use after"), null=True, blank=True)
@@ -316,8 +300,15 @@ class Notification(models.Model):
         indexes = [
             models.Index(
                 fields=["due_at"], condition=Q(state__in=["pending", "sending"]), name="notification_due"
-            )
+            ),
+            models.Index(
+                fields=["lane", "id"],
+                condition=Q(state__in=["pending", "sending"]) & ~Q(lane=""),
+                name="notification_lane",
+            ),
+            models.Index(fields=["id"], condition=Q(state="failed"), name="notification_failed"),
         ]
+        permissions = [("retry_notification", "Can have a notification sent again")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}"

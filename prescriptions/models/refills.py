@@ -1,11 +1,14 @@
 """Define refill requests, their transitions, what they reserve, and the rules that refills are checked by (S3)."""
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
 
 from inventory.models import Ingredient, Medication
 from pharmacy_site.lib.fields import CleanLine
-from prescriptions.models.records import LANGUAGES, Handoff, Patient, Prescription
+from prescriptions.models.handoffs import Handoff
+from prescriptions.models.records import LANGUAGES, Patient, Prescription
 from stores.models import Store
 
 
@@ -59,7 +62,13 @@ class RefillRequest(models.Model):
     reason = models.CharField(max_length=40, blank=True)
     quantity = models.PositiveIntegerField()
     days_supply = models.PositiveIntegerField()
-    # None: delivery to the address on file.
+    # While a customer's request is collected in the chat it is not confirmed; nothing is reserved and nobody waits.
+    is_confirmed = models.BooleanField(default=True)
+    # Until when the collection is live; it pauses then, and can be resumed.
+    expires_at = models.DateTimeField(null=True, blank=True)
+    is_paused = models.BooleanField(default=False)
+    # None: delivery to the address on file, once `pickup_known`.
+    pickup_known = models.BooleanField(default=True)
     store = models.ForeignKey(Store, models.PROTECT, null=True, blank=True, related_name="+")
     # The results of the last safety check, and the findings that a person's decision covers.
     findings = models.JSONField(default=list)
@@ -72,7 +81,12 @@ class RefillRequest(models.Model):
     fulfilment = models.CharField(
         max_length=10, choices=Fulfilment.choices, default=Fulfilment.NONE, blank=True
     )
+    # Who decides: a role, the person who was on call, and how both were found (`prescriptions.refill.central`).
     contact = models.CharField(max_length=30, blank=True)
+    contact_person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    routing = models.JSONField(default=list, blank=True)
     handoff = models.ForeignKey(Handoff, models.SET_NULL, null=True, blank=True, related_name="+")
     requested_by = models.CharField(max_length=100)
     # Whoever repeats a request under the same key gets this one.
@@ -83,10 +97,27 @@ class RefillRequest(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
+        verbose_name = _("refill request")
+        verbose_name_plural = _("refill requests")
         ordering = ["-id"]
+        permissions = [
+            ("decide_refillrequest", "Can decide refill requests"),
+            ("fulfil_refillrequest", "Can mark refills as ready, collected or returned"),
+        ]
         constraints = [
             models.UniqueConstraint(
-                fields=["prescription"], condition=Q(outcome__isnull=True), name="refill_one_open"
+                fields=["prescription"],
+                condition=Q(outcome__isnull=True, is_confirmed=True),
+                name="refill_one_open",
+            ),
+            models.UniqueConstraint(
+                fields=["prescription"],
+                condition=Q(outcome__isnull=True, is_confirmed=False),
+                name="refill_one_collected",
+            ),
+            models.CheckConstraint(
+                condition=Q(is_confirmed=True) | Q(state="Collect_Refill_Request"),
+                name="refill_collected_state",
             ),
             models.CheckConstraint(
                 condition=Q(
@@ -109,6 +140,13 @@ class RefillRequest(models.Model):
 
     def __str__(self) -> str:
         return self.number
+
+    @property
+    def pickup(self) -> int | str | None:
+        """Where it is picked up: a store's id, "delivery", or None while nobody has said it."""
+        if not self.pickup_known:
+            return None
+        return self.store_id or "delivery"
 
 
 class RefillTransition(models.Model):

@@ -63,6 +63,9 @@ def order_settle(request: RefillRequest) -> Result:
             return "accepted"
         if state == "cancelled":
             return "refused"
+        if state != "absent":
+            # No answer that is known, so nothing that an order may be sent again for.
+            return _unknown(request)
         return "unknown" if order_is_old(request) else _submit(request)
     except ConnectorError:
         return _unknown(request)

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from inventory.errors import NoInventory, StockBelowZero
-from inventory.models import Medication, StockMove
+from inventory.models import Medication, StockLevel, StockMove
 from inventory.services import stock_adjust
 from prescriptions.models import RefillRequest, StockReservation
 from stores.models import Store
@@ -21,8 +21,19 @@ def packs_for(medication: Medication, units: int) -> int:
 
 
 def store_of(request: RefillRequest) -> Store:
-    """Return the store whose stock is used; a delivery comes from the online store."""
-    return request.store or Store.objects.get(pk=settings.DEFAULT_STORE)
+    """Return the store whose stock is used."""
+    return supplier_of(request.store)
+
+
+def supplier_of(store: Store | None) -> Store:
+    """Return the store whose stock is used when it is picked up there; a delivery (None) comes from the online store."""
+    return store or Store.objects.get(pk=settings.DEFAULT_STORE)
+
+
+def stores_with(medication: Medication, packs: int) -> list[int]:
+    """Return the ids of the stores that have so many packs."""
+    rows = StockLevel.objects.filter(medication=medication, quantity__gte=packs).order_by("store_id")
+    return list(rows.values_list("store_id", flat=True))
 
 
 def stock_reserve(request: RefillRequest) -> bool:

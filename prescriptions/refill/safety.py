@@ -222,6 +222,8 @@ def _labs(facts: Facts) -> list[Check]:
 def _lab(rule: Lab, today: date) -> Check:
     if rule.value is None or rule.taken_on is None:
         return _unknown("labs", Reason.LABS, code=rule.code, why="missing")
+    if rule.taken_on > today or not rule.value.is_finite():
+        return _unknown("labs", Reason.LABS, code=rule.code, why="impossible")
     if today - rule.taken_on > timedelta(days=rule.not_older_than_days):
         return _unknown("labs", Reason.LABS, code=rule.code, why="too_old")
     low = rule.at_least is not None and rule.value < rule.at_least

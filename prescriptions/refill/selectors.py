@@ -1,15 +1,24 @@
 """Read refill requests: by number, by patient, their path, and what a customer is told about one."""
 
-from django.db.models import QuerySet
+from datetime import timedelta
+from typing import Final
 
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from pharmacy_site.lib.bilingual import named
 from pharmacy_site.lib.text import Language
 from prescriptions.audit import Access, audit_record
 from prescriptions.errors import RefillNotFound
 from prescriptions.models import Patient, RefillRequest, RefillTransition
+from prescriptions.refill.orders import order_is_out
 from prescriptions.refill.states import END_STATES, Reason, State
-from prescriptions.refill.wording import status_text
+from prescriptions.refill.wording import question_text, status_text
+from prescriptions.switches import board
 
 _Outcome, _Fulfilment = RefillRequest.Outcome, RefillRequest.Fulfilment
+_SHOWN_FOR: Final = timedelta(days=14)
+_MOST_SHOWN: Final = 8
 _SAID_BY_REASON = {
     Reason.EARLY: "early",
     Reason.OUT_OF_STOCK: "out_of_stock",
@@ -64,24 +73,53 @@ def replayed(request: RefillRequest) -> str:
 def status_of(request: RefillRequest) -> str:
     """Return the code of what a customer is told, a key of `wording`."""
     if request.outcome == _Outcome.DISPENSED:
+        if request.fulfilment == _Fulfilment.READY and request.store is None:
+            return "ready_delivery"
         return str(request.fulfilment) or "preparing"
     if request.outcome:
         return str(request.outcome)
+    if not request.is_confirmed:
+        return "paused" if request.is_paused else "collecting"
     if State(request.state) in END_STATES:
         return _waiting_status(request)
-    return "being_sent" if request.state == State.BACKEND else "received"
+    if request.state != State.BACKEND:
+        return "received"
+    return "being_sent" if order_is_out(request) or not board.read().dispensing_off else "held"
 
 
 def status_said(request: RefillRequest, language: Language) -> str:
     """Return what a customer is told about the request."""
     dates = [row["evidence"].get("possible_from", "") for row in request.findings if row["name"] == "early"]
-    return status_text(
+    said = status_text(
         status_of(request),
         language,
         number=request.number,
         contact=request.contact,
         date=next(iter(dates), ""),
+        where=named(request.store, language) if request.store else "",
     )
+    question = question_open(request)
+    return f"{said} {question_text(question, request.contact, language)}" if question else said
+
+
+def question_open(request: RefillRequest) -> str:
+    """Return what the person who decides asks the customer; "" once it was answered or decided, or when nothing is asked."""
+    if request.outcome is not None or State(request.state) not in END_STATES:
+        return ""
+    rows = sorted(request.transitions.all(), key=lambda row: row.version)
+    asked = [row for row in rows if row.walk == request.walk and row.event in {"asked", "answered"}]
+    return str(asked[-1].detail.get("question") or "") if asked else ""
+
+
+def refills_shown(patient: Patient, *, access: Access) -> list[RefillRequest]:
+    """Return the requests that a customer hears of, newest first: open ones, and those that ended a short time ago.
+
+    What was collected, or not confirmed and given up, is over.
+    """
+    since = timezone.now() - _SHOWN_FOR
+    rows = refills_for(patient, access=access).select_related("store", "prescription__medication")
+    is_open = Q(outcome=None) | Q(fulfilment__in=[_Fulfilment.PREPARING, _Fulfilment.READY])
+    return list(rows.filter(is_open | Q(updated_at__gte=since, is_confirmed=True))[:_MOST_SHOWN])
 
 
 def _waiting_status(request: RefillRequest) -> str:

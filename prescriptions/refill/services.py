@@ -14,22 +14,34 @@ from django.utils import timezone
 from inventory.models import StockMove
 from pharmacy_site.lib.text import Language
 from prescriptions.audit import Access, audit_record
-from prescriptions.errors import RefillAlreadyOpen, RefillChangedMeanwhile, RefillRefused
-from prescriptions.handoffs import handoff_close
-from prescriptions.models import Handoff, Patient, Prescription, RefillRequest, RefillTransition
-from prescriptions.refill.contacts import DECIDERS, may_decide
+from prescriptions.errors import (
+    DeliveryAddressMissing,
+    RefillAlreadyOpen,
+    RefillChangedMeanwhile,
+    RefillRefused,
+)
+from prescriptions.handoffs.services import handoff_close
+from prescriptions.models import Handoff, Patient, RefillRequest
+from prescriptions.refill.collection import Pickup, days_of, number_just_dispensed, number_open
+from prescriptions.refill.decision_rules import decision_check, decision_is_repeated
 from prescriptions.refill.orders import give_back, order_is_out, order_take_back
-from prescriptions.refill.safety import Check, stopping
-from prescriptions.refill.states import Event, Reason, State
-from prescriptions.refill.steps import checks_of, patient_notify, prescription_free
-from prescriptions.refill.transitions import request_move, request_note
+from prescriptions.refill.questions import question_package
+from prescriptions.refill.safety import Check
+from prescriptions.refill.states import Event, Reason
+from prescriptions.refill.steps import checks_of, patient_notify, prescription_free, prescription_mark
+from prescriptions.refill.transitions import request_move, request_note, request_number
 from prescriptions.refill.wording import contact_name
 from prescriptions.selectors import prescription_get_for
 from stores.models import Store
 
-# Added to the id, so that the first customer does not read "R-1".
-_NUMBER_OFFSET: Final = 1000
 _TRIES: Final = 5
+_HANDED: Final = {
+    "approve": Handoff.Outcome.APPROVED,
+    "change_quantity": Handoff.Outcome.CHANGED,
+    "deny": Handoff.Outcome.DENIED,
+    "close": Handoff.Outcome.UNANSWERED,
+}
+"""How a decision ends the hand-off that waited for it."""
 _Outcome, _Order, _Fulfilment = RefillRequest.Outcome, RefillRequest.Order, RefillRequest.Fulfilment
 
 
@@ -49,16 +61,15 @@ def refill_submit(
     """Create the request and walk it; `store` None is delivery, quantity and days are by default the prescription's.
 
     `breakers` are what the collection of the request found (confidence, identity, turns); they escalate it. The same
-    `submit_key` returns the request that it made. Raises PrescriptionNotFound, RefillAlreadyOpen.
+    `submit_key` returns the request that it made. Raises PrescriptionNotFound, RefillAlreadyOpen (also of a request
+    that was just dispensed, and is not ready yet), and for a delivery DeliveryAddressMissing.
     """
     prescription = prescription_get_for(patient, prescription_id, access=access)
+    if store is None and not patient.address:
+        raise DeliveryAddressMissing
     units = prescription.quantity if quantity is None else quantity
     if days_supply is None:
-        # As many days as so many units last, by the prescription.
-        whole = max(prescription.quantity, 1)
-        days_supply = (
-            prescription.days_supply if quantity is None else -(-prescription.days_supply * units // whole)
-        )
+        days_supply = days_of(prescription, units)
     findings = [Check("collection", "block", reason, escalates=True).as_json() for reason in breakers]
     try:
         with transaction.atomic():
@@ -81,7 +92,7 @@ def refill_submit(
         made = RefillRequest.objects.filter(submit_key=submit_key).first() if submit_key else None
         if made:
             return refill_walk(made)
-        number = _open_number(prescription)
+        number = number_open(prescription)
         if number is None:
             raise
         raise RefillAlreadyOpen(number) from None
@@ -120,28 +131,38 @@ def refill_decide(
     reason: str = "",
     quantity: int | None = None,
     reference: str = "",
+    question: str = "",
+    pickup: Pickup | None = None,
+    note: str = "",
+    outcome: str = "",
 ) -> RefillRequest:
     """Record a person's decision: "approve", "change_quantity", "deny", "ask" or "close".
 
     `role` is the person's group; `is_fresh` says that they signed in again within five minutes, which a controlled
-    medicine asks for. `reference` is the insurer's, for prior authorisation. Repeating the decision that was made
-    changes nothing. Raises RefillRefused, RefillChangedMeanwhile.
+    medicine asks for. `reference` is the insurer's, for prior authorisation; `question` is what "ask" asks the customer,
+    in their words' language; `pickup` is the place that an approval sets when nobody named one, or when there is too
+    little in stock; `note` is kept with the decision, for staff; `outcome` is how "close" ends the hand-off. Repeating the decision that was made changes nothing.
+    Raises RefillRefused, RefillChangedMeanwhile.
     """
-    if _is_repeated(request, decision, access):
+    if decision_is_repeated(request, decision, access):
         return request
-    _may_decide(request, decision, access, role, is_fresh, quantity, reference)
+    decision_check(request, decision, access, role, is_fresh, quantity, reference, pickup)
     detail = {"decision": decision, "role": role, "reason": reason, "reference": reference}
+    if note:
+        detail["note"] = note
     if decision == "ask":
+        detail["question"] = question
         request_note(
             request, "asked", actor=access.who, where=access.where, detail=detail,
-            effect=lambda row: patient_notify(row, "refill_question"),
+            effect=_asked,
         )  # fmt: skip
         return request
     if decision in {"deny", "close"}:
-        outcome = _Outcome.DENIED if decision == "deny" else _Outcome.CLOSED
-        _end(request, outcome, decision, access=access, detail=detail)
+        ending = _Outcome.DENIED if decision == "deny" else _Outcome.CLOSED
+        handed = Handoff.Outcome(outcome) if outcome else _HANDED[decision]
+        _end(request, ending, decision, access=access, detail=detail, handed=handed)
         return request
-    _approve(request, access, detail, quantity)
+    _approve(request, access, detail, quantity, pickup)
     return refill_walk(request)
 
 
@@ -177,23 +198,13 @@ def refill_returned(request: RefillRequest, *, access: Access) -> RefillRequest:
     return _fulfil(request, _Fulfilment.READY, _Fulfilment.RETURNED, access)
 
 
-def on_handoff_closed(sender: object, handoff: Handoff, **kwargs: object) -> None:
-    """Close the request of a hand-off that staff closed without a decision."""
-    request = RefillRequest.objects.filter(handoff=handoff, outcome=None, state=State.COMPLETE).first()
-    if request and not order_is_out(request):
-        _end(request, _Outcome.CLOSED, "close", access=Access(who="system", where="handoff"), detail={})
-
-
 def _created(request: RefillRequest, access: Access) -> None:
     """Number the request, record its first state, and mark the prescription; in the transaction of its creation."""
-    request.number = f"R-{_NUMBER_OFFSET + request.pk}"
-    RefillRequest.objects.filter(pk=request.pk).update(number=request.number)
-    RefillTransition.objects.create(
-        request=request, version=0, walk=1, to_state=str(State.COLLECT), event="submitted", actor=access.who
-    )
-    Prescription.objects.filter(pk=request.prescription_id, status=Prescription.Status.ACTIVE).update(
-        status=Prescription.Status.REFILL_PENDING
-    )
+    # After the row was written: whoever was open before it has ended, and what they did can be read.
+    if number := number_just_dispensed(request.prescription):
+        raise RefillAlreadyOpen(number)
+    request_number(request, "submitted", access)
+    prescription_mark(request)
     audit_record(
         who=access.who,
         what="refill_submitted",
@@ -204,55 +215,18 @@ def _created(request: RefillRequest, access: Access) -> None:
     )
 
 
-def _open_number(prescription: Prescription) -> str | None:
-    rows = RefillRequest.objects.filter(prescription=prescription, outcome__isnull=True)
-    return rows.values_list("number", flat=True).first()
+def _asked(request: RefillRequest) -> None:
+    question_package(request)
+    patient_notify(request, "refill_question")
 
 
-def _is_repeated(request: RefillRequest, decision: str, access: Access) -> bool:
-    last = RefillTransition.objects.filter(request=request, detail__has_key="decision").last()
-    if last is None or last.actor != access.who or last.detail["decision"] != decision or decision == "ask":
-        return False
-    return request.state != State.COMPLETE or request.outcome is not None
-
-
-def _may_decide(
+def _approve(
     request: RefillRequest,
-    decision: str,
     access: Access,
-    role: str,
-    is_fresh: bool,
+    detail: dict[str, Any],
     quantity: int | None,
-    reference: str,
+    pickup: Pickup | None,
 ) -> None:
-    """Raise RefillRefused unless this person may make this decision now."""
-    if decision not in {"approve", "change_quantity", "deny", "ask", "close"}:
-        raise RefillRefused("no_such_decision")
-    if request.state != State.COMPLETE or request.outcome is not None:
-        raise RefillRefused("not_waiting")
-    if role not in DECIDERS:
-        raise RefillRefused("role")
-    if access.who == request.requested_by:
-        raise RefillRefused("own_request")
-    if decision not in {"approve", "change_quantity"}:
-        return
-    checks = checks_of(request)
-    if any(one.is_final for one in checks):
-        raise RefillRefused("new_prescription_needed")
-    if not may_decide(role, request.contact):
-        raise RefillRefused("role")
-    if request.prescription.medication.schedule and not is_fresh:
-        raise RefillRefused("fresh_sign_in_needed")
-    if (
-        any(one.reason == Reason.PRIOR_AUTHORISATION for one in stopping(checks, request.covered))
-        and not reference
-    ):
-        raise RefillRefused("reference_needed")
-    if decision == "change_quantity" and not (quantity and 0 < quantity <= request.prescription.quantity):
-        raise RefillRefused("quantity")
-
-
-def _approve(request: RefillRequest, access: Access, detail: dict[str, Any], quantity: int | None) -> None:
     """Start the next walk; what the person saw does not stop it again, and a new finding does."""
     seen = [one.key for one in checks_of(request) if one.escalates]
     fields: dict[str, Any] = {
@@ -260,17 +234,22 @@ def _approve(request: RefillRequest, access: Access, detail: dict[str, Any], qua
         "covered": list(dict.fromkeys([*request.covered, *seen])),
         "reason": "",
         "contact": "",
+        "contact_person": None,
+        "routing": [],
     }
     if order_is_out(request):
         fields["order_at"] = timezone.now()
     if detail["decision"] == "change_quantity" and quantity:
         prescription = request.prescription
         fields["quantity"] = quantity
-        fields["days_supply"] = max(1, -(-prescription.days_supply * quantity // prescription.quantity))
+        fields["days_supply"] = max(1, days_of(prescription, quantity))
         detail["quantity"] = quantity
+    if pickup is not None:
+        fields |= {"store": pickup.store, "pickup_known": True}
+        detail["pickup"] = pickup.store.pk if pickup.store else "delivery"
     request_move(
         request, Event.APPROVED, actor=access.who, where=access.where, detail=detail, fields=fields,
-        effect=lambda row: _close_handoff(row, access),
+        effect=lambda row: _close_handoff(row, access, _HANDED[detail["decision"]]),
     )  # fmt: skip
 
 
@@ -281,6 +260,7 @@ def _end(
     *,
     access: Access,
     detail: dict[str, Any],
+    handed: Handoff.Outcome | None = None,
 ) -> None:
     """End the request: take an order back first, then outcome, refill, packs and prescription in one transaction."""
     order_take_back(request)
@@ -290,7 +270,7 @@ def _end(
         prescription_free(row)
         if outcome == _Outcome.DENIED:
             patient_notify(row, "refill_denied", whom=contact_name(row.contact, _language(row)))
-        _close_handoff(row, access)
+        _close_handoff(row, access, handed or _HANDED.get(event, Handoff.Outcome.CANCELLED))
 
     fields: dict[str, Any] = {"outcome": outcome, "fulfilment": _Fulfilment.NONE}
     if request.order_state:
@@ -321,10 +301,10 @@ def _fulfil(
     return request
 
 
-def _close_handoff(request: RefillRequest, access: Access) -> None:
-    """Close the hand-off that waited for this; the request is no longer one that its closing would end."""
+def _close_handoff(request: RefillRequest, access: Access, outcome: Handoff.Outcome) -> None:
+    """End the hand-off that waited for this; the request is no longer one that its closing would end."""
     if request.handoff is not None:
-        handoff_close(handoff=request.handoff, actor=access.who)
+        handoff_close(handoff=request.handoff, access=access, outcome=outcome)
 
 
 def _language(request: RefillRequest) -> Language:

@@ -15,7 +15,7 @@ from prescriptions.connectors.registry import connectors
 from prescriptions.models import Prescription, RefillRequest
 from prescriptions.notifications import notification_enqueue
 from prescriptions.refill import orders
-from prescriptions.refill.contacts import contact_by_rules
+from prescriptions.refill.central import contact_find
 from prescriptions.refill.escalation import handoff_write
 from prescriptions.refill.evidence import facts_collect
 from prescriptions.refill.orders import WALKER, WHERE
@@ -23,6 +23,7 @@ from prescriptions.refill.reservations import packs_for, reservation_release, st
 from prescriptions.refill.safety import Check, coverage_check, safety_check, stopping
 from prescriptions.refill.states import Event, Reason, State
 from prescriptions.refill.transitions import request_move
+from prescriptions.switches import board
 
 _Order = RefillRequest.Order
 _NOT_ORDERED: Final[Mapping[orders.Result, Reason]] = {
@@ -35,7 +36,7 @@ _NOT_ORDERED: Final[Mapping[orders.Result, Reason]] = {
 
 def step(request: RefillRequest) -> bool:
     """Do the work of the request's state and return whether it moved. Raises RefillChangedMeanwhile."""
-    if request.outcome is not None:
+    if request.outcome is not None or not request.is_confirmed:
         return False
     work = STEPS.get(State(request.state))
     return work(request) if work else False
@@ -58,6 +59,8 @@ def _safety(request: RefillRequest) -> bool:
 def _backend(request: RefillRequest) -> bool:
     if orders.order_is_out(request):
         return _settle(request)
+    if board.read().dispensing_off:
+        return False  # the sweep takes it up when dispensing is on again
     checks = _checks(request, with_coverage=True)
     stops = stopping(checks, request.covered)
     if not stops and not stock_reserve(request):
@@ -114,14 +117,14 @@ def _dispensed(request: RefillRequest) -> None:
 
 
 def _choose_contact(request: RefillRequest) -> bool:
-    contact = contact_by_rules(Reason(request.reason), checks_of(request))
+    contact, by, routing = contact_find(request, checks_of(request))
     request_move(
         request,
         Event.CONTACT_CHOSEN,
         actor=WALKER,
         where=WHERE,
-        detail={"contact": contact.role, "why": contact.why},
-        fields={"contact": contact.role},
+        detail={"contact": contact.role, "person": contact.person, "why": contact.why, "by": by},
+        fields={"contact": contact.role, "contact_person_id": contact.person, "routing": routing},
     )
     return True
 
@@ -156,6 +159,13 @@ def checks_of(request: RefillRequest) -> list[Check]:
     ]
 
 
+def prescription_mark(request: RefillRequest) -> None:
+    """Note on the prescription that a refill is requested; in the transaction of the submission."""
+    Prescription.objects.filter(pk=request.prescription_id, status=Prescription.Status.ACTIVE).update(
+        status=Prescription.Status.REFILL_PENDING
+    )
+
+
 def prescription_free(request: RefillRequest) -> None:
     """Let the prescription be requested again: its status said that a request is open."""
     Prescription.objects.filter(pk=request.prescription_id, status=Prescription.Status.REFILL_PENDING).update(
@@ -178,6 +188,11 @@ def patient_notify(request: RefillRequest, kind: str, **context: str) -> None:
 def _carried(request: RefillRequest) -> list[Check]:
     """Return what the collection of the request found (S3's breakers of confidence, identity and turns)."""
     return [one for one in checks_of(request) if one.name == "collection"]
+
+
+def checks_made(request: RefillRequest) -> list[Check]:
+    """Make all checks now without keeping them: what a customer is shown before they confirm."""
+    return _checks(request, with_coverage=True)
 
 
 def _checks(request: RefillRequest, *, with_coverage: bool) -> list[Check]:

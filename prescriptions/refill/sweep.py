@@ -7,11 +7,13 @@ from typing import Final
 
 from django.utils import timezone
 
+from prescriptions.audit import Access
 from prescriptions.connectors.protocols import ConnectorError
 from prescriptions.connectors.registry import connectors
 from prescriptions.errors import RefillChangedMeanwhile
-from prescriptions.handoffs import handoff_open
+from prescriptions.handoffs.services import handoff_close, handoff_open
 from prescriptions.models import Handoff, RefillRequest
+from prescriptions.refill.collection import collections_pause
 from prescriptions.refill.orders import WALKER, WHERE, order_is_out
 from prescriptions.refill.reservations import reservations_expire
 from prescriptions.refill.services import refill_walk
@@ -33,15 +35,18 @@ class Difference:
 
 
 def refills_sweep() -> None:
-    """Release expired reservations, walk requests that were left in the middle, reconcile; safe to run at any time."""
+    """Release expired reservations, pause what nobody goes on with, walk requests that were left in the middle, reconcile; safe to run at any time."""
     reservations_expire()
+    collections_pause()
     refills_take_up()
     refills_reconcile()
 
 
 def refills_take_up() -> int:
     """Walk the open requests that are in nobody's hands, and return how many those were."""
-    left = RefillRequest.objects.filter(outcome__isnull=True, updated_at__lte=timezone.now() - _IDLE)
+    left = RefillRequest.objects.filter(
+        outcome__isnull=True, is_confirmed=True, updated_at__lte=timezone.now() - _IDLE
+    )
     rows = list(left.exclude(state__in=[str(state) for state in END_STATES]).order_by("pk"))
     for row in rows:
         try:
@@ -62,14 +67,14 @@ def refills_reconcile() -> Difference:
     except ConnectorError:
         return Difference()
     _take_up_found(theirs)
-    # Read after theirs: an order that was accepted meanwhile is no difference.
-    known = RefillRequest.objects.exclude(order_state=RefillRequest.Order.NONE)
-    ours = set(known.filter(order_state=RefillRequest.Order.ACCEPTED).values_list("order_key", flat=True))
-    open_keys = {row.order_key for row in known.filter(outcome__isnull=True) if order_is_out(row)}
+    # Read after theirs, and all at once: an order that is accepted meanwhile is no difference.
+    ordered = RefillRequest.objects.exclude(order_state=RefillRequest.Order.NONE)
+    known = list(ordered.only("order_key", "order_state", "outcome", "updated_at"))
+    accepted = [row for row in known if row.order_state == RefillRequest.Order.ACCEPTED]
+    ours = {row.order_key for row in accepted}
+    open_keys = {row.order_key for row in known if row.outcome is None and order_is_out(row)}
     before = timezone.now() - _IDLE
-    settled = set(
-        known.filter(order_key__in=ours, updated_at__lte=before).values_list("order_key", flat=True)
-    )
+    settled = {row.order_key for row in accepted if row.updated_at <= before}
     found = Difference(only_theirs=sorted(theirs - ours - open_keys), only_ours=sorted(settled - theirs))
     for key in [*found.only_theirs, *found.only_ours]:
         _hand_over(key)
@@ -90,10 +95,18 @@ def _take_up_found(theirs: set[str]) -> None:
                 where=WHERE,
                 detail={"found": "reconciliation"},
                 fields={"walk": row.walk + 1, "reason": "", "order_state": RefillRequest.Order.UNKNOWN},
+                effect=_close_handoff,
             )
             refill_walk(row)
         except RefillChangedMeanwhile:
             continue
+
+
+def _close_handoff(request: RefillRequest) -> None:
+    """Close the hand-off that asked a person what became of the order."""
+    if request.handoff is not None:
+        access = Access(WALKER, WHERE)
+        handoff_close(handoff=request.handoff, access=access, outcome=Handoff.Outcome.APPROVED)
 
 
 def _hand_over(key: str) -> None:

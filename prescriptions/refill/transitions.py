@@ -5,18 +5,30 @@ the version that were read, and whoever loses gets RefillChangedMeanwhile and ha
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from prescriptions.audit import audit_record
+from prescriptions.audit import Access, audit_record
 from prescriptions.errors import RefillChangedMeanwhile
 from prescriptions.models import RefillRequest, RefillTransition
 from prescriptions.refill.states import Event, State, next_state
+from prescriptions.signals import refill_changed
 
 Effect = Callable[[RefillRequest], None]
+# Added to the id, so that the first customer does not read "R-1".
+_NUMBER_OFFSET: Final = 1000
+
+
+def request_number(request: RefillRequest, event: str, access: Access) -> None:
+    """Number a new request and record its first state; in the transaction of its creation."""
+    request.number = f"R-{_NUMBER_OFFSET + request.pk}"
+    RefillRequest.objects.filter(pk=request.pk).update(number=request.number)
+    RefillTransition.objects.create(
+        request=request, version=0, walk=1, to_state=str(State.COLLECT), event=event, actor=access.who
+    )
 
 
 def request_move(
@@ -79,11 +91,13 @@ def _apply(
             actor=actor,
             detail=dict(detail or {}),
         )
-        current = RefillRequest.objects.select_related("patient", "prescription__medication").get(
+        current = RefillRequest.objects.select_related("patient", "prescription__medication", "store").get(
             pk=request.pk
         )
         if effect:
             effect(current)
+        # First the signal, whose receivers may lock a conversation.
+        refill_changed.send(sender=RefillRequest, request=current, event=event)
         # Last, because all other audit lines wait for it.
         audit_record(
             who=actor,

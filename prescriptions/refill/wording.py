@@ -10,8 +10,20 @@ from typing import Final
 from pharmacy_site.lib.text import Language
 
 _STATUS: Final[Mapping[str, tuple[str, str]]] = {
+    "collecting": (
+        "Refill {number} is not requested yet: it waits for your confirmation.",
+        "הניפוק {number} עוד לא נשלח: הוא מחכה לאישור שלך.",
+    ),
+    "paused": (
+        "Your refill {number} is paused. Nothing was lost; you can go on from the same point.",
+        "בקשת הניפוק {number} הושהתה. דבר לא אבד, ואפשר להמשיך מאותה נקודה.",
+    ),
     "received": ("Your refill request {number} was received and is being checked.", "בקשת הניפוק {number} התקבלה ונבדקת."),
     "being_sent": ("Your refill request {number} is being passed on for preparation.", "בקשת הניפוק {number} מועברת להכנה."),
+    "held": (
+        "Your refill request {number} waits: the pharmacy passes no refills on for preparation at the moment. It goes on by itself.",
+        "בקשת הניפוק {number} ממתינה: כרגע בית המרקחת אינו מעביר ניפוקים להכנה. היא תמשיך מעצמה.",
+    ),
     "with_person": ("Your refill request {number} is with {whom}. You will hear from us.", "בקשת הניפוק {number} הועברה אל {whom}. נעדכן אותך."),
     "new_prescription": (
         "Your refill request {number} cannot be refilled: your doctor must issue a new prescription. It is with {whom}.",
@@ -33,7 +45,8 @@ _STATUS: Final[Mapping[str, tuple[str, str]]] = {
         "Your refill {number} was approved and sent for preparation. A pharmacist checks it before it is handed over.",
         "הניפוק {number} אושר ונשלח להכנה. רוקח או רוקחת בודקים אותו לפני המסירה.",
     ),
-    "ready": ("Your refill {number} is ready.", "הניפוק {number} מוכן."),
+    "ready": ("Your refill {number} is ready to be collected: {where}.", "הניפוק {number} מוכן לאיסוף: {where}."),
+    "ready_delivery": ("Your refill {number} is ready for delivery.", "הניפוק {number} מוכן למשלוח."),
     "collected": ("Your refill {number} was collected.", "הניפוק {number} נאסף."),
     "returned": ("Your refill {number} was not collected and was put back.", "הניפוק {number} לא נאסף והוחזר."),
     "denied": ("Your refill request {number} was not approved. Please speak to {whom}.", "בקשת הניפוק {number} לא אושרה. נא לפנות אל {whom}."),
@@ -77,15 +90,29 @@ _NOTE: Final = (
 )
 
 
-def status_text(status: str, language: Language, *, number: str, contact: str = "", date: str = "") -> str:
+def status_text(
+    status: str, language: Language, *, number: str, contact: str = "", date: str = "", where: str = ""
+) -> str:
     """Return what a customer reads about a request."""
     text = _STATUS[status][language == "he"]
-    return text.format(number=number, whom=contact_name(contact, language), date=date)
+    return text.format(number=number, whom=contact_name(contact, language), date=date, where=where)
+
+
+def question_text(question: str, contact: str, language: Language) -> str:
+    """Return how a customer reads what the person who decides asks them."""
+    asks = ("{whom} asks: {question}", "{whom}, שאלה אליך: {question}")[language == "he"]
+    text = asks.format(whom=contact_name(contact, language), question=question)
+    return text[:1].upper() + text[1:]
 
 
 def contact_name(contact: str, language: Language) -> str:
     """Return a role as a customer reads it; without one, a pharmacist."""
     return _CONTACTS.get(contact, _CONTACTS["pharmacist"])[language == "he"]
+
+
+def reason_text(reason: str, language: Language) -> str:
+    """Return a reason as staff read it; "" for a code that is none."""
+    return _REASONS.get(reason, ("", ""))[language == "he"]
 
 
 def staff_note(number: str, contact: str, reasons: list[str], language: Language) -> str:

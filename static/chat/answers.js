@@ -6,6 +6,7 @@ import { counted } from "./words.js";
 export class Answers {
   #live = new Map(); // run_id → the answer's parts
   #over = new Set(); // runs that have their finished message or their end
+  #quiet = false; // a person has the chat: only what is said is shown, not that something is looked up
   #resumed = null; // the run that goes on after a reconnection
 
   /**
@@ -37,12 +38,18 @@ export class Answers {
   resume(run) {
     for (const other of [...this.#live.keys()]) if (other !== run) this.ended(other);
     this.#resumed = run;
-    if (run) this.#of(run);
+    if (run) this.#of(run, { quietly: true });
+  }
+
+  /** A person has the chat, or no longer: what the assistant was about to say is dropped. */
+  quiet(quiet) {
+    if (quiet && !this.#quiet) this.resume(null);
+    this.#quiet = quiet;
   }
 
   /** A run begins; when it begins anew, what it had said before is void. */
   started({ run_id: run, attempt }) {
-    const live = this.#of(run);
+    const live = this.#of(run, { quietly: true });
     if (!live) return;
     live.calls = [];
     live.steps?.remove();
@@ -58,7 +65,7 @@ export class Answers {
   }
 
   toolStarted(event) {
-    const live = this.#of(event.run_id);
+    const live = this.#of(event.run_id, { quietly: true });
     if (!live) return;
     const label = withoutDots(event.label ?? ""); // the dots are ours, and they move
     live.doing.replaceChildren(h("bdi", {}, label || this.word("thinking")));
@@ -76,7 +83,7 @@ export class Answers {
 
   /** Text that streams in; `offset` counts characters, and what overlaps is replaced: at 0, all that was shown. */
   delta({ run_id: run, offset, text, restarts = 0 }) {
-    const live = this.#of(run);
+    const live = text || this.#live.has(run) ? this.#of(run) : null;
     if (!live || offset > live.said.length) return; // a part was missed: the finished message has it all
     live.restarts = restarts;
     this.#show(live, [...live.said.slice(0, offset), ...text]);
@@ -101,9 +108,10 @@ export class Answers {
     this.resume(null);
   }
 
-  #of(run) {
+  #of(run, { quietly = false } = {}) {
     if (!run || this.#over.has(run)) return undefined;
     if (this.#live.has(run)) return this.#live.get(run);
+    if (quietly && this.#quiet) return undefined;
     const text = h("div", { class: "chat-text", hidden: true });
     const doing = h("span", {}, this.word("thinking"));
     const progress = h("p", { class: "chat-progress" }, doing, h("span", { class: "chat-dots", "aria-hidden": "true" }));

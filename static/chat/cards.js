@@ -1,6 +1,6 @@
 /**
  * Fact cards. What arrives is text and plain numbers: text becomes text nodes, and the only links are made here, from
- * the digits of a phone and a pair of coordinates. Shapes by kind: agent/answers/cards.py.
+ * the digits of a phone, a pair of coordinates, and a source that is an https address. Shapes by kind: agent/answers/cards.py.
  */
 
 import { direction, h, hasHebrew, icon, languageOf, textNodes, wholeNodes } from "./dom.js";
@@ -9,6 +9,7 @@ const MAP = "https://www.google.com/maps/search/?api=1&query=";
 const LEVELS = { ok: "check", low: "warn", none: "minus", ask: "phone", avoid: "avoid", caution: "warn", same: "equal" };
 const WORST = ["avoid", "caution", "same"]; // pairs of medicines, the most dangerous first
 const STATES = { active: "check", completed: "minus", expired: "minus" };
+const STEPS = { done: "check", now: "clock", next: "minus", stopped: "avoid" };
 const KINDS = {
   medication: { icon: "pill", body: () => [] },
   stock: { icon: "box", body: (data, lang) => [stores(data, lang), products(data, lang)] },
@@ -18,7 +19,8 @@ const KINDS = {
   identity: { icon: "shield", body: () => [] },
   confirm: { icon: "paper", body: () => [] },
   handoff: { icon: "person", body: () => [] },
-  sources: { icon: "book", body: (data, lang) => [list(objects(data.items), source, lang)] },
+  refill: { icon: "pill", body: (data, lang) => [steps(objects(data.steps), lang)] },
+  sources: { icon: "book", body: (data, lang) => [list(objects(data.items), sourceBlock(data.words), lang)] },
 };
 
 /** A value as text; what is neither text nor a number nor a list of them is nothing. */
@@ -210,14 +212,52 @@ function prescriptionBlock(data, lang, choose) {
   );
 }
 
+/** The steps of a refill in their order: what is done, where it is, what is to come. */
+function steps(all, lang) {
+  if (!all.length) return null;
+  return h(
+    "ol",
+    { class: "chat-steps" },
+    all.map((each) => {
+      const state = known(each.state, STEPS) || "next";
+      return h(
+        "li",
+        { class: `chat-step-${state}`, "aria-current": state === "now" ? "step" : null },
+        h("span", { class: "chat-line" }, icon(STEPS[state]), piece(each.label, lang)),
+        h("span", { class: "chat-hidden" }, ` (${plain(each.mark)}) `),
+        each.time ? h("span", { class: "chat-soft" }, piece(each.time, lang)) : null,
+      );
+    }),
+  );
+}
+
 /** The most dangerous level of a card's pairs, "" without any: the card looks like it. */
 function alarmOf(kind, data) {
   const levels = kind === "interactions" ? objects(data.pairs).map((each) => each.level) : [];
   return WORST.find((level) => levels.includes(level)) ?? "";
 }
 
-function source(data, lang) {
-  return h("li", {}, lead(data.title, null, lang), sentence(data.text, lang), sentence(data.date, lang, { class: "chat-soft" }));
+/** A stored answer's question and where the answer is from; a source that is a whole address is a link. */
+function sourceBlock(words) {
+  return (data, lang) => h(
+    "li",
+    {},
+    lead(data.title, null, lang),
+    webLink(data.text, words) ?? sentence(data.text, lang),
+    sentence(data.date, lang, { class: "chat-soft" }),
+  );
+}
+
+function webLink(value, words) {
+  const address = plain(value);
+  if (!/^https:\/\/[^\s"'<>]+$/.test(address)) return null;
+  const link = h(
+    "a",
+    { class: "chat-link chat-address", href: address, target: "_blank", rel: "noopener noreferrer" },
+    h("bdi", { dir: "ltr" }, address),
+    h("span", { class: "chat-hidden" }, ` ${plain(words?.window)}`),
+  );
+  return h("p", { class: "chat-links" }, link);
 }
 
 /** Any kind's rows: a table when its columns have names, else labels and values. */

@@ -1,8 +1,9 @@
-/** Cards that ask for a yes before something is done: open, on their way, answered, expired. */
+/** Cards that ask for a yes before something is done: open, on their way, answered, expired, called off, replaced. */
 
 import { direction, h, hour, languageOf, textNodes } from "./dom.js";
 
 const WARN_AT = [60, 20]; // seconds before a card expires
+const OVER = new Set(["expired", "called_off", "superseded"]); // why an answer is refused for good
 const LONGEST_WAIT = 2 ** 31 - 1; // a browser's timer cannot count further
 
 export class Confirmations {
@@ -41,6 +42,8 @@ export class Confirmations {
       card.buttons,
       h("div", { lang: this.word.lang, dir: direction(this.word.lang) }, card.state),
     );
+    // Only the last card can be answered; the server decides about an answer that is on its way.
+    for (const older of this.#cards.values()) if (older !== this.#waiting) this.#close(older, this.word("error_superseded"));
     this.#cards.set(id, card);
     this.#expire(card, new Date(until), fresh);
     return card.element;
@@ -60,12 +63,18 @@ export class Confirmations {
     this.#close(card, answer ? this.word("confirmChosen", { answer }) : this.word("confirmAnswered"));
   }
 
+  /** The server has ended a card without an answer. */
+  ended({ confirm_id: id, reason }) {
+    const card = this.#cards.get(id);
+    if (card) this.#close(card, this.word(`error_${reason}`) || this.word("error_expired"));
+  }
+
   /** The server refused something; returns whether it was a card's answer, so that the card shows it. */
   refused({ code }) {
     const card = this.#waiting;
     if (!card) return false;
     const sentence = this.word(`error_${code}`) || this.word("error_internal");
-    if (code === "expired") this.#close(card, sentence);
+    if (OVER.has(code)) this.#close(card, sentence);
     else this.#reopen(card, sentence);
     this.say(sentence);
     return true;

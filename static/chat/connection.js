@@ -13,7 +13,7 @@ const PONG_WITHIN = 8_000;
 const RESTART_WITHIN = 500;
 const FRAME_ERRORS = new Set(["too_large", "too_long", "bad_frame"]);
 const QUOTING = new Set(["message.accepted", "feedback.saved"]); // their `seq` is that of another event
-const CLOSED = { restart: 1012, forbidden: 4403, deleted: 4410 };
+const CLOSED = { restart: 1012, forbidden: 4403, deleted: 4410, flooded: 4429 };
 
 /** A random UUID; `crypto.randomUUID` is missing where a page is served over plain HTTP from another machine. */
 function uuid() {
@@ -28,6 +28,7 @@ export class Connection {
   #attempt = 0;
   #greeted = false;
   #handoffWaits = false;
+  #pause = 0; // ms that the server's last error asks us to stay away if it closes the socket
   #outbox = new Map(); // client_msg_id → frame, in the order of writing, until the server has it
   #refused = new Map(); // client_msg_id → frame that may be sent again by hand
   #retryTimer = 0;
@@ -78,6 +79,13 @@ export class Connection {
     if (!conversation) return {};
     const shown = this.shown();
     return { conversation, last_seq: this.lastSeq, ...(shown ? { active_run: shown } : {}) };
+  }
+
+  /** Reads the whole conversation anew, because more of it may be seen now. */
+  again() {
+    this.lastSeq = 0;
+    this.#greeted = false;
+    this.#lost(this.#socket, 0);
   }
 
   /** The page came back to the front, or the network did (`redial`): find out at once whether the socket lives. */
@@ -178,6 +186,7 @@ export class Connection {
     if (socket !== this.#socket) return;
     if (code === CLOSED.deleted) this.#deleted();
     else if (code === CLOSED.forbidden) this.#forbidden();
+    else if (code === CLOSED.flooded) this.#lost(socket, Math.max(this.#pause, FIRST_WAIT) * (1 + Math.random() / 4));
     // Jitter, so that a restarted server does not get everybody back in the same instant.
     else this.#lost(socket, code === CLOSED.restart ? Math.random() * RESTART_WITHIN : undefined);
   }
@@ -260,6 +269,7 @@ export class Connection {
   }
 
   #failed(event) {
+    this.#pause = (event.retry_after ?? 0) * 1000;
     if (this.handoverTicket && !this.#ready && event.code !== "busy") {
       this.handoverTicket = null; // too late or used up: a conversation of this window's own is left
       this.onEvent({ ...event, code: "expired" }, true);

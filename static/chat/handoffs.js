@@ -6,14 +6,18 @@ import { wordsIn } from "./words.js";
 export class Handoffs {
   #newest = new Map(); // number → newest event
 
-  /** `show(number, content, lang, fresh)` puts a card into the transcript, `change(number, content, lang)` replaces it there. */
-  constructor({ show, change, say }) {
-    Object.assign(this, { show, change, say });
+  /**
+   * `show(number, content, lang, fresh, below)` puts a card into the transcript, `change(number, content, lang)` replaces
+   * it there; `form(number, word)` asks for an e-mail address below it.
+   */
+  constructor({ show, change, say, form }) {
+    Object.assign(this, { show, change, say, form });
   }
 
   updated(event, fresh) {
     this.#newest.set(event.number, event);
-    this.show(event.number, ...cardOf(event), fresh);
+    const [content, lang] = cardOf(event);
+    this.show(event.number, content, lang, fresh, event.asks_email ? this.form(event.number, wordsIn(lang)) : null);
   }
 
   /** Another place in the queue, in words. */

@@ -28,7 +28,7 @@ function said(item, word) {
   const unsent = item.querySelector(".chat-state") && !time;
   if (unsent || (!role && !cards.length)) return "";
   const lang = item.querySelector("[lang]")?.lang;
-  const speaker = (lang ? wordsIn(lang) : word)(role ?? "system");
+  const speaker = item.dataset.speaker ?? (lang ? wordsIn(lang) : word)(role ?? "system");
   const text = [...item.querySelectorAll("p.chat-text, .chat-text > p")].map((each) => each.textContent);
   const lines = cards.flatMap(cardLines).map((line) => `  ${line}`);
   return [`${speaker}${time ? `, ${dateAndHour(new Date(time))}` : ""}:`, ...text, ...lines].join("\n");

@@ -2,7 +2,7 @@
 
 import { Answers, stepList } from "./answers.js";
 import { Browsing } from "./browse.js";
-import { direction, h, hour, icon, paragraphs, typedNodes, wholeNodes } from "./dom.js";
+import { dateAndHour, direction, h, hour, icon, paragraphs, typedNodes, wholeNodes } from "./dom.js";
 
 const NEAR_END = 80; // pixels: closer than this the view follows new messages
 
@@ -128,13 +128,15 @@ export class Transcript {
     if (steps) steps.open = Boolean(live?.steps?.open);
     const focused = live?.item.contains(document.activeElement) ? document.activeElement : null;
     const content = [
+      this.#author(event),
       h("div", { class: "chat-text" }, paragraphs(text, lang)),
       this.actions.calls(event),
       ...cards,
       this.actions.locate(event),
       h("div", { class: "chat-foot" }, steps, at ? h("p", { class: "chat-meta" }, this.#time(at)) : null, this.actions.extras(event)),
     ];
-    const item = this.#item(role, content, { lang, at });
+    const speaker = this.#speaker(event);
+    const item = this.#item(role, content, { lang, at, speaker });
     live?.item.remove();
     const question = role === "assistant" && (this.#question?.always || !event.confirm_id) ? this.#question : null;
     if (question) question.item.before(item);
@@ -145,18 +147,20 @@ export class Transcript {
     if (event.suggestions?.length) this.#showChips(event.suggestions);
     if (!fresh) return this.grown();
     const titles = cards.map((each) => each.getAttribute("aria-label")).filter(Boolean);
-    this.announcer.say([`${this.word(role)}: ${text}`, ...titles].join(". "), lang ?? this.lang);
+    this.announcer.say([`${speaker}: ${text}`, ...titles].join(". "), lang ?? this.lang);
     if (question?.spoken) this.announcer.say(question.spoken, this.lang);
     this.#toStart(item);
   }
 
-  /** A sentence of the system, with a button where something can be done. */
+  /** A sentence of the system, with a button where something can be done; returns its item, null for one that is there already. */
   notice(text, { action, onaction, fresh = true } = {}) {
     const last = this.list.lastElementChild;
-    if (!action && last?.matches(".chat-system") && last.querySelector(".chat-text")?.textContent === text) return;
+    if (!action && last?.matches(".chat-system") && last.querySelector(".chat-text")?.textContent === text) return null;
     const button = action ? h("button", { type: "button", class: "chat-plain", onclick: onaction }, action) : null;
-    this.#place(this.#item("system", [h("p", { class: "chat-text" }, wholeNodes(text)), button]), fresh);
+    const item = this.#item("system", [h("p", { class: "chat-text" }, wholeNodes(text)), button]);
+    this.#place(item, fresh);
     if (fresh) this.announcer.say(text, this.lang);
+    return item;
   }
 
   /** An element of its own between the messages. */
@@ -178,7 +182,7 @@ export class Transcript {
   }
 
   /** The newest state of a hand-off: one card for each number. */
-  handoff(number, content, lang, fresh) {
+  handoff(number, content, lang, fresh, below = null) {
     const element = this.actions.card(content, lang);
     if (!element) return;
     const earlier = this.#handoffs.get(number);
@@ -186,6 +190,7 @@ export class Transcript {
     earlier?.remove();
     const spoken = [...element.querySelectorAll("p, dt, dd")].map((each) => each.textContent).join(". ");
     const item = this.add(element, { fresh, spoken, lang });
+    if (below) item.querySelector(".chat-bubble").append(below);
     this.#handoffs.set(number, item);
     if (!earlier) {
       this.#question = { item, spoken: "", always: true };
@@ -230,19 +235,36 @@ export class Transcript {
     if (focused) item.focus({ preventScroll: true });
   }
 
+  /** Who says it, for those who hear it: of staff with name and role. */
+  #speaker({ role, author, author_role: post }) {
+    if (role !== "staff") return this.word(role);
+    return [author, this.word(`role_${post}`) || this.word("staff")].filter(Boolean).join(", ");
+  }
+
+  /** The line above a person's message with name and role, and above what the assistant says while a person has the chat. */
+  #author({ role, author, author_role: post, automatic }) {
+    const line = (...parts) => h("p", { class: "chat-author", lang: this.lang, dir: direction(this.lang) }, parts);
+    if (role === "staff") {
+      const name = author ? [h("bdi", {}, h("b", {}, author)), " · "] : [];
+      return line(icon("person"), ...name, this.word(`role_${post}`) || this.word("staff"));
+    }
+    return role === "assistant" && automatic ? line(this.word("automatic")) : null;
+  }
+
   #sent(at) {
     return [this.#time(at), h("span", { class: "chat-state" }, icon("check"), this.word("sent"))];
   }
 
   #time(at) {
-    return h("time", { datetime: at.toISOString() }, hour(at));
+    const today = at.toDateString() === new Date().toDateString();
+    return h("time", { datetime: at.toISOString() }, today ? hour(at) : dateAndHour(at));
   }
 
-  #item(role, parts, { lang, at, meta } = {}) {
+  #item(role, parts, { lang, at, meta, speaker = this.word(role) } = {}) {
     return h(
       "li",
-      { class: `chat-item chat-${role}`, tabindex: "-1" },
-      h("h3", { class: "chat-hidden" }, at ? `${this.word(role)}, ${hour(at)}` : this.word(role)),
+      { class: `chat-item chat-${role}`, tabindex: "-1", "data-speaker": role === "staff" ? speaker : null },
+      h("h3", { class: "chat-hidden" }, at ? `${speaker}, ${hour(at)}` : speaker),
       h("div", { class: "chat-bubble", lang, dir: lang ? direction(lang) : null }, parts),
       meta ? h("p", { class: "chat-meta" }, meta) : null,
     );

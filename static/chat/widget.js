@@ -7,8 +7,10 @@ import { CodeForm } from "./code.js";
 import { Composer } from "./composer.js";
 import { Confirmations } from "./confirm.js";
 import { Connection } from "./connection.js";
+import { ContactForms } from "./contact.js";
 import { Feedback } from "./feedback.js";
 import { Handoffs } from "./handoffs.js";
+import { Refills } from "./refills.js";
 import { Handover } from "./handover.js";
 import { layout } from "./layout.js";
 import { beginQuestion, eraseQuestion, Menu, privacyNotice, Sheet } from "./overlays.js";
@@ -21,6 +23,7 @@ import { wordsIn } from "./words.js";
 export class Chat {
   #lastText = "";
   #unread = 0;
+  #veiled = false; // a message of staff is hidden until its patient is identified
   #erasing = false; // this page asked for the deletion and has no answer yet
   #erased = false;
 
@@ -127,10 +130,18 @@ export class Chat {
       mark: (shared) => this.#located(shared),
     });
     this.menu.offer("placeStop", false);
+    this.contacts = new ContactForms({ send, say: (sentence, lang) => this.announcer.say(sentence, lang) });
     this.handoffs = new Handoffs({
       show: (...card) => this.transcript.handoff(...card),
       change: (...card) => this.transcript.handoffChanged(...card),
       say: (sentence, lang) => this.announcer.say(sentence, lang),
+      form: (...given) => this.contacts.form(...given),
+    });
+    this.refills = new Refills({
+      word,
+      show: (...card) => this.transcript.handoff(...card),
+      notice: (...line) => this.transcript.notice(...line),
+      choose: (text) => this.#choose(text),
     });
     Object.assign(
       this,
@@ -211,20 +222,23 @@ export class Chat {
         this.idle.begin();
         this.code.close();
         transcript.notice(this.word("verified"), { fresh });
+        if (fresh && this.#veiled) this.#unveil();
       },
       "confirm.requested": () => this.#confirm(event, fresh),
+      "confirm.closed": () => confirmations.ended(event),
       "feedback.saved": () => feedback.saved(event),
       "handoff.updated": () => this.#handoff(event, fresh),
+      "refill.updated": () => this.refills.updated(event, fresh),
       "handoff.queue": () => this.handoffs.moved(event, fresh),
       "handover.ready": () => this.handover.ready(event),
-      "mode.changed": () => this.banner.mode(event.mode),
+      "mode.changed": () => this.#mode(event.mode),
       "conversation.deleted": () => this.#gone("erased"),
       "conversation.moved": () => this.#gone("moved"),
       error: () => this.#error(event),
     }[event.type];
     on?.();
     if (fresh && Number.isInteger(event.seq)) this.idle.touch(); // a pong or a reconnection is nobody's doing
-    this.#tell({ type: event.type, fresh });
+    this.#tell({ type: event.type, fresh, asks: event.asks });
   }
 
   #welcome(event, fresh) {
@@ -237,7 +251,7 @@ export class Chat {
     this.days = event.retention_days ?? null;
     if (this.days) this.consent.textContent = this.word("consent", { days: this.days });
     for (const { seq, rating } of event.feedback ?? []) this.feedback.kept(seq, rating);
-    this.banner.mode(event.mode);
+    this.#mode(event.mode);
     for (const place of event.queue ?? []) this.handoffs.moved(place, fresh);
     // Shared on this page before it was loaded again: it can be taken back.
     if (event.located) this.#located(true);
@@ -245,11 +259,25 @@ export class Chat {
 
   #completed(event, fresh) {
     const { role, text, confirm_id: confirmed, decision } = event;
+    if (event.veiled && role === "staff") this.#veiled = true;
     const at = event.at ? new Date(event.at) : fresh ? new Date() : null;
     if (role === "user") this.#lastText = text ?? "";
+    if (role === "user" && fresh) this.refills.touched();
     if (confirmed) this.confirmations.answered(confirmed, decision);
     this.transcript.completed({ ...event, at }, fresh);
     if (fresh && ["assistant", "staff"].includes(role)) this.onunread?.((this.#unread += 1));
+  }
+
+  #mode(mode) {
+    this.banner.mode(mode);
+    this.transcript.answers.quiet(mode === "human");
+  }
+
+  /** Whoever it was written to is identified now: reads the conversation again, with what was hidden. */
+  #unveil() {
+    this.#forget({ keepEchoes: true });
+    this.#veiled = false;
+    this.connection.again();
   }
 
   #card(content, lang) {
@@ -273,7 +301,9 @@ export class Chat {
 
   #error(event) {
     const { code, client_msg_id: id } = event;
-    const sentence = this.word(`error_${code}`) || event.message || this.word("error_internal");
+    // The server's own sentence says when to come back.
+    const timed = event.retry_after ? event.message : "";
+    const sentence = timed || this.word(`error_${code}`) || event.message || this.word("error_internal");
     if (code === "unknown_conversation") {
       this.#forget({ keepEchoes: true });
       if (this.#erasing) {
@@ -282,6 +312,7 @@ export class Chat {
       }
     }
     if (["code_wrong", "code_expired", "locked"].includes(code)) this.#codeRefused(event, sentence);
+    else if (code === "email_invalid" && this.contacts.refused(sentence)) return;
     else if (id) this.transcript.refused(id, sentence, event.retryable);
     else if (!this.confirmations.refused(event) && !this.feedback.refused() && !this.handover.refused(sentence)) this.transcript.notice(sentence);
     if (code === "rate_limited") this.person.asked(false);
@@ -289,12 +320,12 @@ export class Chat {
 
   #askCode(event, fresh) {
     this.idle.begin();
-    if (this.code.open(event.expires_at, fresh) && fresh) this.announcer.say(this.word("codeLabel"), this.lang);
+    if (this.code.open(event.expires_at, fresh, event.asks) && fresh) this.announcer.say(this.code.title, this.lang);
   }
 
   #codeRefused(event, sentence) {
     this.transcript.accepted(event.client_msg_id); // a code that was typed as a message did arrive
-    if (!this.code.refused(event)) this.transcript.notice(sentence);
+    if (!this.code.refused(event)) this.transcript.notice(this.code.sentence(event.code) ?? sentence);
   }
 
   #confirm(event, fresh) {
@@ -304,6 +335,7 @@ export class Chat {
 
   #handoff(event, fresh) {
     this.person.asked(false);
+    this.contacts.saved();
     this.handoffs.updated(event, fresh);
   }
 
@@ -392,8 +424,8 @@ export class Chat {
     this.place.reset();
     this.person.asked(false);
     this.#lastText = "";
-    this.#erasing = this.#erased = false;
-    this.banner.mode("bot");
+    this.#erasing = this.#erased = this.#veiled = false;
+    this.#mode("bot");
   }
 
   #forget(options) {
@@ -402,6 +434,7 @@ export class Chat {
     this.confirmations.clear();
     this.feedback.clear();
     this.handoffs.clear();
+    this.refills.clear();
     this.handover.clear();
     this.code.close();
   }

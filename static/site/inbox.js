@@ -37,7 +37,7 @@ export function inboxShow(inbox, place, chat) {
 
   button.addEventListener("click", show);
   place.addEventListener("chat", ({ detail }) => {
-    if (detail.type === "identity.requested" && detail.fresh) {
+    if (detail.type === "identity.requested" && detail.fresh && detail.asks !== "date_of_birth") {
       show();
       chat.transcript.notice(list.dataset.hint, {
         action: list.dataset.go,

@@ -13,6 +13,8 @@ from agent.web.authentication import key_issue
 from inventory.models import Medication
 from stores.models import Store
 
+PROBLEM = ["type", "title", "status", "detail"]
+
 pytestmark = pytest.mark.django_db
 
 Get = Callable[..., Any]
@@ -79,7 +81,7 @@ class TestFormats:
     ) -> None:
         response = post(client, headers, "check_stock", {"medication_query": "Advil"}, kind)
         assert response.status_code == 415
-        assert list(response.json()) == ["detail"]
+        assert list(response.json()) == PROBLEM
 
     def test_a_content_type_with_a_charset_is_accepted(self, client: Client, headers: dict[str, str]) -> None:
         kind = "application/json; charset=utf-8"
@@ -94,12 +96,12 @@ class TestFormats:
     ) -> None:
         response = getattr(client, method)(f"/api/v1/{address}", headers=headers)
         assert response.status_code == 404
-        assert list(response.json()) == ["detail"]
+        assert list(response.json()) == PROBLEM
 
     @pytest.mark.parametrize("method", ["get", "put", "patch", "delete"])
     def test_a_tool_accepts_only_post(self, client: Client, headers: dict[str, str], method: str) -> None:
         response = getattr(client, method)("/api/v1/tools/check_stock/", headers=headers)
-        assert (response.status_code, list(response.json())) == (405, ["detail"])
+        assert (response.status_code, list(response.json())) == (405, PROBLEM)
         assert "POST" in response["Allow"]
 
     def test_head_and_options_are_answered(self, client: Client, headers: dict[str, str]) -> None:

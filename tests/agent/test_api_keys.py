@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group, User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
@@ -14,10 +15,13 @@ from agent.tools.registry import TOOLS
 from agent.web.authentication import key_issue
 from pharmacy_site.lib.counters import counters
 
+PROBLEM = ["type", "title", "status", "detail"]
+
 pytestmark = pytest.mark.django_db
 
 PRIVATE = {"prescription_management", "prescription_verify"}
 ADDRESSES = ["/api/v1/tools/", "/api/v1/medications/", "/api/v1/stores/", "/api/v1/stock/"]
+HANDOFFS = "/api/v1/handoffs/"
 
 
 def bearer(key: str) -> dict[str, str]:
@@ -44,6 +48,68 @@ def test_the_command_prints_only_the_key() -> None:
     assert key not in row.key_hash and len(row.key_hash) == 64
 
 
+def staff(name: str, role: str, **fields: Any) -> User:
+    user = User.objects.create_user(name, **{"is_staff": True, **fields})
+    user.groups.add(Group.objects.get(name=role))
+    return user
+
+
+def test_a_key_for_hand_offs_is_bound_to_a_member_of_staff(client: Client) -> None:
+    dana, out = staff("dana", "pharmacist"), io.StringIO()
+    call_command("issue_api_key", "desk 2", "--scope", "handoffs", "--user", "dana", stdout=out)
+    key = out.getvalue().removesuffix("\n")
+    row = ApiKey.objects.get()
+    assert (row.user, row.scopes) == (dana, ["handoffs"])
+    assert client.get(HANDOFFS, headers=bearer(key)).status_code == 200
+    assert client.get("/api/v1/tools/", headers=bearer(key)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--scope", "handoffs"],
+        ["--scope", "handoffs", "--user", "nobody"],
+        ["--scope", "tools", "--user", "dana"],
+        ["--scope", "handoffs", "--user", "gone"],
+        ["--scope", "handoffs", "--user", "root"],
+        ["--scope", "handoffs", "--user", "adam"],
+        ["--scope", "handoffs", "--user", "customer"],
+    ],
+)
+def test_no_other_key_for_hand_offs_is_issued(arguments: list[str]) -> None:
+    staff("dana", "pharmacist")
+    staff("gone", "pharmacist", is_active=False)
+    staff("root", "pharmacist", is_superuser=True)
+    staff("adam", "administrator")
+    staff("customer", "pharmacist", is_staff=False)
+    with pytest.raises(CommandError):
+        call_command("issue_api_key", "x", *arguments)
+    assert not ApiKey.objects.exists()
+
+
+def test_a_key_is_granted_knowledge_roles() -> None:
+    roles = ["--role", "patient_diabetes", "--role", "doctor_dental", "--role", "doctor_dental"]
+    call_command("issue_api_key", "clinic", "--scope", "tools", *roles, stdout=io.StringIO())
+    assert ApiKey.objects.get().roles == ["doctor_dental", "patient_diabetes"]
+    call_command("issue_api_key", "till 4", "--scope", "tools", stdout=io.StringIO())
+    assert ApiKey.objects.get(name="till 4").roles == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--scope", "patients", "--role", "doctor_dental"],
+        ["--scope", "tools", "--role", "No role"],
+        ["--scope", "tools", "--role", "x" * 41],
+        ["--scope", "tools", "--role", ""],
+    ],
+)
+def test_no_other_key_with_a_knowledge_role_is_issued(arguments: list[str]) -> None:
+    with pytest.raises(CommandError):
+        call_command("issue_api_key", "x", *arguments)
+    assert not ApiKey.objects.exists()
+
+
 @pytest.mark.parametrize("arguments", [["x"], ["x", "--scope", "root"], []])
 def test_the_command_refuses_wrong_arguments(arguments: list[str]) -> None:
     with pytest.raises(CommandError):
@@ -51,7 +117,7 @@ def test_the_command_refuses_wrong_arguments(arguments: list[str]) -> None:
     assert not ApiKey.objects.exists()
 
 
-@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("address", [*ADDRESSES, HANDOFFS, f"{HANDOFFS}H-1001/"])
 @pytest.mark.parametrize(
     "header", [None, "", "Bearer", "Bearer nonsense", "Basic dXNlcjpwYXNz", "Bearer a b", "phk_x", "Bearer ß"]
 )
@@ -59,7 +125,7 @@ def test_a_request_without_a_valid_key_is_refused(client: Client, address: str, 
     response = client.get(address, headers={} if header is None else {"authorization": header})
     assert response.status_code == 401
     assert response["WWW-Authenticate"] == "Bearer"
-    assert list(response.json()) == ["detail"]
+    assert list(response.json()) == PROBLEM
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
@@ -107,7 +173,7 @@ def test_calls_beyond_the_rate_are_refused(client: Client, monkeypatch: pytest.M
     assert statuses == [200, 200, 200, 429, 429]
     refused = client.get("/api/v1/tools/", headers=bearer(key))
     assert 1 <= int(refused["Retry-After"]) <= 60
-    assert list(refused.json()) == ["detail"]
+    assert list(refused.json()) == PROBLEM
     assert client.get("/api/v1/tools/", headers=bearer(other)).status_code == 200
     monkeypatch.setattr("agent.web.authentication.time.time", lambda: 1_800_000_070.0)
     assert client.get("/api/v1/tools/", headers=bearer(key)).status_code == 200

@@ -103,8 +103,16 @@ class TestRequest:
     def test_not_theirs_and_not_there_are_the_same(self, ask: Ask, change: dict[str, Any]) -> None:
         response = ask({**DAVID, **change})
         assert response.status_code == 404
-        assert response.json() == {"detail": "There is no such prescription of such a patient."}
+        assert response.json()["detail"] == "There is no such prescription of such a patient."
         assert not RefillRequest.objects.exists()
+
+    def test_a_delivery_without_an_address_on_file_is_refused(self, ask: Ask) -> None:
+        body = {"patient_id": "10000123", "prescription_id": 12, "pickup": "delivery"}
+        response = ask(body)
+        assert response.status_code == 400
+        assert [error["field"] for error in response.json()["errors"]] == ["pickup"]
+        assert not RefillRequest.objects.exists()
+        assert ask({**body, "prescription_id": 999}).status_code == 404
 
     def test_a_store_that_does_not_exist_is_not_found(self, ask: Ask) -> None:
         assert ask({**DAVID, "pickup": 7}).status_code == 404

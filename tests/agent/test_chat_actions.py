@@ -22,7 +22,8 @@ from agent.conversation.resume import conversation_resume
 from agent.models import Conversation, Event, Run, ToolCall
 from evaluation.chat import Chat
 from evaluation.customer import demo_code
-from prescriptions.handoffs import handoff_close, handoff_open
+from prescriptions.audit import Access
+from prescriptions.handoffs.services import handoff_close, handoff_open
 from prescriptions.models import AuditEvent, Handoff, Patient
 from stores.models import Store
 
@@ -37,10 +38,15 @@ async def log_of(site: Any, secret: str) -> list[dict[str, Any]]:
         return list(json.loads(await socket.recv())["events"])
 
 
-async def refill_asked(site: Any, chat: Chat) -> dict[str, Any]:
-    """David asks for a refill, as himself; returns the confirmation that waits for his answer."""
-    await chat.ask(message("I'd like to refill my amoxicillin"))
-    await chat.ask(message("david.cohen@example.com"))
+async def refill_asked(
+    site: Any,
+    chat: Chat,
+    text: str = "refill my warfarin from the online store",
+    email: str = "leah.barak@example.com",
+) -> dict[str, Any]:
+    """A customer asks for a refill, as themselves; returns the confirmation that waits for their answer."""
+    await chat.ask(message(text))
+    await chat.ask(message(email))
     await chat.send(
         {"type": "identity.code", "code": await demo_code(site.url, chat.secret, seen=0, seconds=15)}
     )
@@ -50,12 +56,13 @@ async def refill_asked(site: Any, chat: Chat) -> dict[str, Any]:
 
 
 # -- Confirmations -------------------------------------------------------------------------------------------
-def test_a_confirmed_refill_is_passed_on_exactly_once(chat_server: Any) -> None:
+def test_a_confirmed_refill_is_dispensed_exactly_once(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "en") as chat:
-            asked = await refill_asked(chat_server, chat)
-            assert asked["action"] == "refill.pass_on"
-            assert "Amoxicillin" in asked["summary"]["rows"][0][1]
+            wish = "I'd like to refill my metformin from the online store"
+            asked = await refill_asked(chat_server, chat, wish, "amit.peretz@example.com")
+            assert asked["action"] == "refill.submit"
+            assert "Metformin" in asked["summary"]["rows"][0][1]
             answer = {"type": "confirm.answer", "confirm_id": asked["confirm_id"], "decision": "yes"}
             # Somebody else's conversation cannot answer it, and neither can a wrong id.
             async with Chat(chat_server.ws_url, chat_server.url, "en") as other:
@@ -63,24 +70,35 @@ def test_a_confirmed_refill_is_passed_on_exactly_once(chat_server: Any) -> None:
             assert (await chat.ask(answer | {"confirm_id": str(uuid.uuid4())})).error == "expired"
             assert (await chat.ask(answer | {"decision": "maybe"})).error == "bad_frame"
             said = await chat.ask(answer)
-            assert "handoff.updated" in said.events and "H-" in said.text
+            assert "refill.updated" in said.events and "R-" in said.text
             assert (await chat.ask(answer)).error == "expired"
             log = await log_of(chat_server, chat.secret)
             assert log[-1]["confirm_id"] == asked["confirm_id"]
-            assert sum(event["type"] == "handoff.updated" for event in log) == 1
+            states = [
+                event["state"] for event in log if event["type"] == "refill.updated" and "card" in event
+            ]
+            assert states == ["Collect_Refill_Request", "Refill_Dispensed"]
+            # Other tests use this site: the refill is given back.
+            await chat.ask(message("cancel my refill"))
+            cancelling = await log_of(chat_server, chat.secret)
+            [card] = [event for event in cancelling if event.get("action") == "refill.cancel"]
+            answer = {"type": "confirm.answer", "confirm_id": card["confirm_id"], "decision": "yes"}
+            assert "was cancelled" in (await chat.ask(answer)).text
 
     asyncio.run(run())
 
 
-def test_a_declined_refill_is_not_passed_on(chat_server: Any) -> None:
+def test_a_declined_refill_is_not_requested(chat_server: Any) -> None:
     async def run() -> None:
         async with Chat(chat_server.ws_url, chat_server.url, "he") as chat:
             asked = await refill_asked(chat_server, chat)
             answer = {"type": "confirm.answer", "confirm_id": asked["confirm_id"], "decision": "no"}
-            assert "not passed on" in (await chat.ask(answer)).text
+            assert "was not requested" in (await chat.ask(answer)).text
             assert (await chat.ask(answer | {"decision": "yes"})).error == "expired"
             log = await log_of(chat_server, chat.secret)
-            assert not any(event["type"] == "handoff.updated" for event in log)
+            # What the customer requested earlier came along when they were identified.
+            later = [event for event in log if event["seq"] > asked["seq"]]
+            assert later and not any(event["type"] == "refill.updated" for event in later)
 
     asyncio.run(run())
 
@@ -211,11 +229,11 @@ def test_a_shared_location_is_kept_until_the_customer_removes_it() -> None:
 def test_a_hand_off_that_staff_close_is_shown_in_the_conversation() -> None:
     conversation, _ = events.conversation_begin(language="he")
     opened = handoff_open(conversation_id=conversation.pk, reason="refill", run_key="x", language="he")
-    assert handoff_close(handoff=opened, actor="user:1")
+    assert handoff_close(handoff=opened, access=Access("user:1", "admin"))
     told = Event.objects.get(conversation=conversation, type="handoff.updated").payload
     assert (told["number"], told["state"]) == (opened.number, "closed")
-    assert not handoff_close(handoff=opened, actor="user:1")
-    assert Event.objects.count() == 1 and not ToolCall.objects.exists()
+    assert not handoff_close(handoff=opened, access=Access("user:1", "admin"))
+    assert Event.objects.exclude(type="mode.changed").count() == 1 and not ToolCall.objects.exists()
 
 
 @pytest.mark.django_db
@@ -267,10 +285,11 @@ def test_a_hand_off_is_in_the_language_of_the_message_that_asked_for_it(demo_com
     assert dict(opened.payload["rows"])["סיבה"] == "ביקשתם לדבר עם אדם"
     # What comes later stays in that language, whatever the customer has written since.
     talk.ask("Do you have Advil?")
-    handoff_close(handoff=Handoff.objects.get(), actor="user:1")
+    handoff_close(handoff=Handoff.objects.get(), access=Access("user:1", "admin"))
     closed = talk.conversation.events.filter(type="handoff.updated").last()
     assert closed is not None
-    assert (closed.payload["lang"], closed.payload["message"]) == ("he", "הצוות שלנו טיפל בפנייה.")
+    assert closed.payload["lang"] == "he"
+    assert closed.payload["message"].startswith("הפנייה נסגרה ולא קיבלתם תשובה.")
 
 
 @pytest.mark.django_db
@@ -303,7 +322,7 @@ def test_the_place_in_the_queue_counts_older_requests_and_all_emergencies(demo: 
         return [row["queue"] for each in opened for row in conversation_resume(each, 0).queue]
 
     assert places() == ["Waiting, 1 before you", "ממתינה, שתי פניות לפניכם", "Waiting, you are next"]
-    handoff_close(handoff=Handoff.objects.get(conversation_id=opened[2].pk), actor="user:1")
+    handoff_close(handoff=Handoff.objects.get(conversation_id=opened[2].pk), access=Access("user:1", "admin"))
     assert places() == ["Waiting, you are next", "ממתינה, פנייה אחת לפניכם"]
 
 
@@ -314,12 +333,12 @@ def test_patient_data_is_replayed_only_while_the_patient_is_verified(chat_server
             await chat.ask(message("Do you have Cetirizine?"))
             await refill_asked(chat_server, chat)
             seen = await log_of(chat_server, chat.secret)
-            assert "Amoxicillin" in seen[-1]["text"] and seen[-1]["personal"]
+            assert "Warfarin" in seen[-1]["text"] and seen[-1]["personal"]
             await chat.ask(message("log me out"))
             hidden = await log_of(chat_server, chat.secret)
             assert [event["seq"] for event in hidden] == list(range(1, len(hidden) + 1))
             told = [event for event in hidden if event.get("role") != "user"]
-            assert "Amoxicillin" not in json.dumps(told)
+            assert "Warfarin" not in json.dumps(told)
             assert "Cetirizine" in json.dumps(told)  # which is nobody's secret
 
     asyncio.run(run())

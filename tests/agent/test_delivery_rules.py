@@ -21,8 +21,10 @@ from agent.inference.base import Step
 from agent.models import Conversation, Event, Run
 from agent.threads import run_db
 from agent.turn.actions import action_run
-from prescriptions import handoffs, identity
-from prescriptions.models import Challenge, Handoff, Patient, Prescription
+from prescriptions import identity
+from prescriptions.audit import Access
+from prescriptions.handoffs import services as handoffs
+from prescriptions.models import Challenge, Handoff, Patient, Prescription, RefillRequest
 
 HERE = "192.0.2.1"
 
@@ -102,6 +104,14 @@ def test_a_right_code_that_is_sent_twice_at_once_verifies_the_patient(
     assert Conversation.objects.get(pk=conversation.pk).patient is not None
 
 
+def refill_asked(run: Run, patient: Patient) -> Any:
+    """Collect a refill and return the question for the customer's yes."""
+    prescription = Prescription.objects.get(patient=patient, medication__name_en="Metformin")
+    step = Step("refill.collect", {"prescription_ids": [prescription.pk], "store_id": 1})
+    [(_type, asked)] = action_run(run, step, HERE).events
+    return asked
+
+
 # -- Effects of a run that is over --------------------------------------------------------------------------------
 @pytest.mark.django_db(transaction=True)
 def test_a_cancelled_run_has_no_effect(demo_committed: None) -> None:
@@ -110,8 +120,7 @@ def test_a_cancelled_run_has_no_effect(demo_committed: None) -> None:
     asking = Run.objects.create(conversation=conversation, input_seq=0, state="done")
     from agent.conversation import confirmations
 
-    prescription = Prescription.objects.filter(patient=patient).first()
-    asked = confirmations.refill_ask(asking, prescription.pk)
+    asked = refill_asked(asking, patient)
     confirmations.confirmation_answer(
         conversation_id=conversation.pk, key=conversation.secret_hash, confirm_id=asked["confirm_id"],
         decision="yes", address=HERE,
@@ -121,8 +130,8 @@ def test_a_cancelled_run_has_no_effect(demo_committed: None) -> None:
     run = claim.run
     run.conversation = Conversation.objects.select_related("patient", "site").get(pk=conversation.pk)
     assert accept.run_cancel(conversation_id=conversation.pk)  # the customer sees: cancelled
-    action_run(run, Step("refill.pass_on"), HERE)  # its thread goes on all the same
-    assert not Handoff.objects.filter(conversation_id=conversation.pk).exists()
+    action_run(run, Step("refill.submit"), HERE)  # its thread goes on all the same
+    assert not RefillRequest.objects.filter(is_confirmed=True).exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -132,7 +141,7 @@ def test_a_confirmation_can_be_repeated_after_its_run_failed(demo_committed: Non
     asking = Run.objects.create(conversation=conversation, input_seq=0, state="done")
     from agent.conversation import confirmations
 
-    asked = confirmations.refill_ask(asking, Prescription.objects.filter(patient=patient).first().pk)
+    asked = refill_asked(asking, patient)
     yes = {"conversation_id": conversation.pk, "key": conversation.secret_hash, "confirm_id": asked["confirm_id"],
            "decision": "yes", "address": HERE}  # fmt: skip
     confirmations.confirmation_answer(**yes)
@@ -173,7 +182,7 @@ def test_the_audit_logs_head_is_locked_last() -> None:
         conversation_id=conversation.pk, reason="asked", run_key=str(uuid4()), language="en"
     )
     for act in (
-        lambda: handoffs.handoff_close(handoff=opened, actor="user:1"),
+        lambda: handoffs.handoff_close(handoff=opened, access=Access("user:1", "admin")),
         lambda: retention.conversation_delete(conversation.pk, conversation.secret_hash),
     ):
         with CaptureQueriesContext(connection) as queries:
@@ -366,6 +375,7 @@ async def test_a_hello_that_fails_half_way_reports_an_error_and_closes_the_socke
 
     monkeypatch.setitem(consumer.HANDLERS, protocol.Hello, half)
     socket = consumer.ChatConsumer()
+    socket._frames = consumer.FrameAllowance()
     monkeypatch.setattr(socket, "send", send)
     monkeypatch.setattr(socket, "close", close)
     await socket.receive(text_data='{"v": 1, "type": "hello"}')

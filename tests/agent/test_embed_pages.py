@@ -191,3 +191,13 @@ def test_behind_a_proxy_the_clients_own_address_counts(
 def test_an_unknown_site_and_a_get_request_get_no_ticket(client: Client, shop: ChatSite) -> None:
     assert client.get(f"/embed/{shop.public_id}/ticket/").status_code == 405
     assert client.post("/embed/pub_nobody/ticket/", headers={"origin": OURS}).status_code == 404
+
+
+@pytest.mark.parametrize("policy", ["otp", "dob"])
+def test_the_page_of_a_mails_link_says_how_its_inbox_works(
+    client: Client, settings: Settings, policy: str
+) -> None:
+    settings.DEBUG, settings.CHAT_IDENTITY = True, policy
+    shown = client.get("/reply/", {"lang": "en"}).content.decode()
+    assert ("Codes go to" in shown) is (policy == "otp")
+    assert ("asks for the date of birth" in shown) is (policy == "dob")

@@ -358,6 +358,34 @@ def test_the_open_question_is_answered_after_the_handover(demo_committed: None) 
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("language", "born"), [("en", "June 11, 1978"), ("he", "11 ביוני 1978")])
+def test_on_another_site_a_date_of_birth_is_neither_asked_nor_compared_and_stays_masked(
+    demo_committed: None, settings: Settings, language: str, born: str
+) -> None:
+    settings.CHAT_IDENTITY = "dob"
+    talk = Talk(language, conversation=framed())
+    talk.say({"en": "What prescriptions do I have?", "he": "אילו מרשמים יש לי?"}[language])
+    for text in (CONTACTS[0], born):
+        answer = talk.ask(text)
+        assert not {"Metformin", "מטפורמין"} & set(answer["text"].split())
+        assert "your date of birth:" not in answer["text"] and "נא לכתוב את תאריך הלידה" not in answer["text"]
+    stored = list(Event.objects.filter(conversation=talk.conversation).values_list("payload", flat=True))
+    assert "1978" not in str(stored)
+    assert not Challenge.objects.exists() and talk.conversation.patient is None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_on_a_first_party_site_a_date_of_birth_proves_who_asks(
+    demo_committed: None, settings: Settings
+) -> None:
+    settings.CHAT_IDENTITY = "dob"
+    talk = Talk(conversation=framed(first_party=True))
+    talk.say("What prescriptions do I have?")
+    assert "date of birth" in talk.say(CONTACTS[0])
+    assert "Metformin" in talk.say("June 11, 1978")
+
+
+@pytest.mark.django_db(transaction=True)
 def test_on_a_first_party_site_identity_can_be_proven(demo_committed: None) -> None:
     talk = Talk(conversation=framed(first_party=True))
     talk.say("What prescriptions do I have?")
@@ -365,7 +393,7 @@ def test_on_a_first_party_site_identity_can_be_proven(demo_committed: None) -> N
     assert Challenge.objects.exists()
 
 
-@pytest.mark.parametrize("policy", ["otp", "identifier"])
+@pytest.mark.parametrize("policy", ["otp", "dob", "identifier"])
 def test_on_another_site_a_models_request_for_a_code_is_refused(
     demo: None, settings: Settings, policy: str
 ) -> None:

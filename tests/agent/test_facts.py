@@ -17,7 +17,7 @@ from agent.answers.facts.results import FACTS, facts_of
 from agent.answers.renderer import Renderer
 from agent.conversation import events
 from agent.inference.base import Step, StepResult, Turn
-from agent.models import Run
+from agent.models import KnowledgeEntry, Run
 from agent.tools.base import ToolContext
 from agent.tools.registry import TOOLS, call_tool
 from agent.turn.actions import ACTIONS
@@ -33,7 +33,7 @@ LANGUAGES: tuple[Language, Language] = ("en", "he")
 def _result(name: str, arguments: dict[str, Any], language: Language) -> StepResult:
     step = Step(name, arguments)
     if name in ACTIONS:
-        run = Run(conversation=events.conversation_begin(language=language)[0])
+        run = Run(conversation=events.conversation_begin(language=language)[0], input_seq=1)
         return ACTIONS[name](run, step, "192.0.2.1")
     context = ToolContext(
         actor="chat:test", channel="chat", language=language, patient=Patient.objects.get(mrn=OWN)
@@ -149,6 +149,24 @@ def test_a_leaflet_is_quoted_word_for_word_and_what_it_lacks_is_said() -> None:
     LeafletSection.objects.filter(medication=9).delete()
     kinds = [fact.kind for fact in facts("get_medication_by_name", medication_name="Nurofen")]
     assert "leaflet" in kinds and not [kind for kind in kinds if kind.startswith("leaflet.")]
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("demo")
+@pytest.mark.parametrize(
+    ("language", "asked", "unknown"),
+    [("en", "can i split tablets in half", "zorbulin gizmo"), ("he", "אפשר לחצות כדור?", "זורבולין גיזמו")],
+)
+def test_a_stored_answer_is_quoted_word_for_word_with_its_source(
+    language: Language, asked: str, unknown: str
+) -> None:
+    (answer,) = facts("knowledge.ask", language, question=asked)
+    entry = KnowledgeEntry.objects.get(role="customer", language=language, entry_id="C020")
+    assert entry.live is not None and answer.kind == "knowledge.answer"
+    assert answer.text.startswith(f"{entry.live.answer}\n") and entry.live.source in _bare(answer.text)
+    assert answer.brief == entry.live.answer and answer.on_card == (entry.live.question, entry.live.source)
+    assert not answer.is_lasting  # it may be withdrawn before the next message
+    assert [fact.kind for fact in facts("knowledge.ask", language, question=unknown)] == ["knowledge.nothing"]
 
 
 @pytest.mark.django_db
@@ -333,6 +351,7 @@ HEARD: list[tuple[str, tuple[str, dict[str, Any]], tuple[Any, ...], Any, str, di
     ("PrescriptionFacts.expires_on", OWN_LIST, FIRST, "2020-02-02", "valid_until", {}),
     ("PrescriptionFacts.issued_on", OWN_LIST, FIRST, "2020-02-02", "issued", {}),
     ("PrescriptionFacts.last_filled_on", OWN_LIST, FIRST, "2020-02-02", "last_filled", {}),
+    ("PrescriptionFacts.too_early_until", OWN_LIST, FIRST, "2030-02-02", "refill", {}),
     ("PrescriptionFacts.days_supply", OWN_LIST, FIRST, 77, "supply", {}),
     ("PrescriptionFacts.refill_pending", OWN_LIST, FIRST, True, "prescription_state", {}),
     ("PrescriptionFacts.schedule", OWN_LIST, FIRST, "II", "refill", {}),

@@ -344,7 +344,7 @@ def test_staff_see_it_first(client: Client) -> None:
     ]
     assert sorted(waiting, key=page.index) == waiting  # as customers are told: then the oldest
     assert len(waiting) == 3
-    assert page.count("<strong>EMERGENCY</strong>") == 1
+    assert page.count("desk-badge-urgent") == 1
 
 
 def test_no_run_asks_a_model_while_it_is_open() -> None:

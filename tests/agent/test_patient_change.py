@@ -232,7 +232,7 @@ def test_a_page_shows_personal_answers_to_their_patient_only(talk: Talk) -> None
 
 
 def test_a_confirmation_shows_its_medicine_to_its_patient_only(talk: Talk) -> None:
-    talk.say("refill the first one")
+    talk.say("refill metformin, online store")
     [asked_for] = [frame for frame in talk.page if frame["type"] == "confirm.requested"]
     assert asked_for["summary"]["rows"]
     for other in (SARAH, None):

@@ -1,4 +1,4 @@
-"""The web process sweeps refills when there is no broker."""
+"""The web process sweeps when there is no broker, and beside beat what must not be late."""
 
 import asyncio
 from typing import Any
@@ -13,9 +13,12 @@ class Closed:
         """The thread has used no connection here."""
 
 
-@pytest.mark.parametrize(("broker", "expected"), [("", True), ("redis://127.0.0.1:1/0", False)])
-async def test_refills_are_swept_in_the_process_only_without_a_broker(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, broker: str, expected: bool
+@pytest.mark.parametrize(
+    ("broker", "beside_beat", "expected"),
+    [("", None, True), ("redis://127.0.0.1:1/0", None, False), ("redis://127.0.0.1:1/0", 0.01, True)],
+)
+async def test_a_web_process_sweeps_without_a_broker_and_beside_beat(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, broker: str, beside_beat: float | None, expected: bool
 ) -> None:
     swept = asyncio.Event()
     loop = asyncio.get_running_loop()
@@ -29,10 +32,9 @@ async def test_refills_are_swept_in_the_process_only_without_a_broker(
         loop.call_soon_threadsafe(swept.set)
 
     settings.CELERY_BROKER_URL = broker
-    monkeypatch.setattr(chat_process, "REFILLS_SECONDS", 0.01)
     monkeypatch.setattr(chat_process, "refills_sweep", sweep)
     monkeypatch.setattr(chat_process, "connections", Closed())
-    sweeping = asyncio.create_task(chat_process.sweep_refills())
+    sweeping = asyncio.create_task(chat_process.sweep(chat_process.refills_sweep, 0.01, beside_beat))
     try:
         if expected:
             await asyncio.wait_for(swept.wait(), 10)

@@ -17,7 +17,8 @@ from agent.conversation.handoff import hand_over
 from agent.models import Conversation
 from agent.threads import run_db
 from inventory.models import StockMove
-from prescriptions.handoffs import handoff_close
+from prescriptions.audit import Access
+from prescriptions.handoffs.services import handoff_close
 from prescriptions.models import AuditEvent, Handoff
 
 LEVELS = "/admin/inventory/stocklevel/"
@@ -57,7 +58,9 @@ async def test_who_waits_behind_a_closed_hand_off_reads_the_new_place_at_once() 
     try:
         first, second = await run_db(_wait)("en"), await run_db(_wait)("he")
         await here.hub.join(_Page(key=second.secret_hash, sent_seq=9, send_ephemeral=told.append))
-        await run_db(handoff_close)(handoff=await run_db(_handoff_of)(first), actor="user:1")
+        await run_db(handoff_close)(
+            handoff=await run_db(_handoff_of)(first), access=Access("user:1", "admin")
+        )
         while not told:
             await asyncio.sleep(0.01)
         waiting = await run_db(_handoff_of)(second)

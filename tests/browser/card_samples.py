@@ -208,8 +208,17 @@ def cards(lang: str) -> list[Card]:
                         "title": t("Product leaflet", "עלון לצרכן"),
                         "text": t("Storage", "אחסון"),
                         "date": "25.07.2026",
-                    }
+                    },
+                    {
+                        "title": t("Can I split tablets in half?", "אפשר לחצות כדור?"),
+                        "text": "U.S. FDA: Tablet splitting",
+                    },
+                    {
+                        "title": t("What is a recall?", "מה זה ריקול?"),
+                        "text": "https://www.example.org/medicines/recalls-and-what-to-do-about-them",
+                    },
                 ],
+                "words": words,
             },
         },
     ]

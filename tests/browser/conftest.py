@@ -42,8 +42,10 @@ BY_PLAYWRIGHT = [
     "AimEnabled",
     "PreconnectToSearch",
 ]
+# A process in reserve for each page, of which none is used.
+IN_RESERVE = ["SpareRendererForSitePerProcess"]
 ARGUMENTS = [
-    f"--disable-features={','.join(ADDRESS_BAR + BY_PLAYWRIGHT)}",
+    f"--disable-features={','.join(ADDRESS_BAR + BY_PLAYWRIGHT + IN_RESERVE)}",
     "--no-sandbox",
     "--disable-gpu",
     "--disable-quic",

@@ -184,7 +184,8 @@ def test_three_tasks_can_be_done_with_the_keyboard_alone(new_chat: Any) -> None:
     keys.type(inbox["messages"][-1]["code"])
     keys.press("Enter")
     expect(log).to_contain_text("Metformin", timeout=20_000)
-    expect(chat.input).to_be_focused()
+    focus = chat.page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
+    expect(chat.input, f"the focus was on {focus}").to_be_focused()
     keys.press("Shift+Tab")
     keys.press("Tab")
     expect(chat.input).to_be_focused()  # nothing keeps the focus

@@ -120,6 +120,52 @@ def test_an_answered_or_expired_confirmation_card_is_inactive(chat: Any, server:
     expect(chat.items).to_have_count(4)  # the card tells of it, no notice besides
 
 
+def test_a_card_that_was_called_off_has_no_buttons(chat: Any, server: Any) -> None:
+    server.log = [_asks(server)]
+    chat.open()
+    card = chat.page.get_by_role("group", name="Ask for this refill?")
+    expect(card.get_by_role("button")).to_have_count(2)
+    server.log.append({"type": "confirm.closed", "seq": 2, "confirm_id": "k1", "reason": "called_off"})
+    server.send(**server.log[-1])
+    for _ in range(2):
+        expect(card).to_contain_text("This was called off.")
+        expect(card.get_by_role("button")).to_have_count(0)
+        chat.page.reload()
+        chat.online()
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [("called_off", "This was called off."), ("superseded", "There is a newer card below.")],
+)
+def test_a_press_that_came_too_late_is_told_why(chat: Any, server: Any, code: str, sentence: str) -> None:
+    server.log = [_asks(server)]
+    chat.open()
+    card = chat.page.get_by_role("group", name="Ask for this refill?")
+    server.answers["confirm.answer"] = lambda frame: server.send(
+        "error", code=code, message="x", retryable=False
+    )
+    card.get_by_role("button", name="Yes, ask for it").click()
+    expect(card).to_contain_text(sentence)
+    expect(card.get_by_role("button")).to_have_count(0)
+
+
+def test_of_two_cards_only_the_newer_has_buttons(chat: Any, server: Any) -> None:
+    server.log = [_asks(server)]
+    chat.open()
+    server.log.append(_asks(server, 2, confirm_id="k2"))
+    server.send(**server.log[-1])
+    cards = chat.page.get_by_role("group", name="Ask for this refill?")
+    for _ in range(2):
+        expect(cards.locator(".chat-confirm-state")).to_have_text(
+            ["There is a newer card below.", re.compile("You can answer until")]
+        )
+        expect(cards.first.get_by_role("button")).to_have_count(0)
+        expect(cards.last.get_by_role("button")).to_have_count(2)
+        chat.page.reload()
+        chat.online()
+
+
 def test_a_confirmation_card_counts_down_to_its_expiry(chat: Any, server: Any) -> None:
     chat.page.clock.install(time="2030-01-01T10:00:00Z")
     chat.open()

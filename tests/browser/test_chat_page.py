@@ -142,7 +142,7 @@ def test_prescriptions_are_shown_after_the_code_from_the_demo_inbox(new_chat: An
     assert right not in chat.page.get_by_role("log").inner_text()
 
 
-def test_a_refill_is_passed_on_after_confirmation_and_the_conversation_deleted(new_chat: Any) -> None:
+def test_a_refill_is_sent_after_confirmation_and_the_conversation_deleted(new_chat: Any) -> None:
     chat = new_chat(390, 844).open()
     chat.ask(EMAIL)
     chat.page.locator("#chat-code").fill(chat.page.locator("#inbox .code").inner_text())
@@ -150,17 +150,25 @@ def test_a_refill_is_passed_on_after_confirmation_and_the_conversation_deleted(n
     log = chat.page.get_by_role("log")
     expect(log).to_contain_text("Metformin", timeout=15_000)
     chat.ask("I want to refill my Metformin")
+    chat.ask("the online store")
     card = chat.page.locator(".chat-confirm")
     expect(card).to_contain_text("Metformin")
     card.get_by_role("button").first.click()
     expect(card).to_contain_text("Your answer", timeout=15_000)
-    expect(chat.page.locator(".chat-card-handoff")).to_have_count(1)
+    progress = chat.page.locator(".chat-card-refill")
+    expect(progress).to_have_count(1)
+    expect(progress.locator("[aria-current=step]")).to_contain_text("Being prepared")
     chat.page.get_by_role("button", name="Helpful", exact=True).last.click()
     expect(chat.page.locator(".chat-feedback").last).to_contain_text("Thank you")
+    # Other tests use this site: the refill is given back.
+    chat.ask("cancel my refill")
+    expect(card).to_have_count(2)
+    card.last.get_by_role("button").first.click()
+    expect(progress.locator(".chat-step-stopped")).to_contain_text("Cancelled", timeout=15_000)
     old = chat.page.evaluate("sessionStorage.getItem('pharmacy-chat')")
     chat.page.reload()
     chat.online()
-    expect(card).to_contain_text("Your answer: Yes, pass it on")
+    expect(card.first).to_contain_text("Your answer: Yes, request it")
 
     other = new_chat()
     other.page.add_init_script(f"sessionStorage.setItem('pharmacy-chat', '{old}')")

@@ -153,6 +153,17 @@ def test_a_client_reconnects_at_once_to_a_restarted_server(chat: Any, server: An
     chat.online()
 
 
+def test_a_client_that_is_told_to_wait_reads_it_and_comes_back_then(chat: Any, server: Any) -> None:
+    chat.open()
+    told = {"code": "rate_limited", "message": "Please connect again in 2 seconds.", "retryable": True}
+    server.send("error", **told, retry_after=2)
+    expect(chat.page.get_by_role("log")).to_contain_text("in 2 seconds")
+    chat.page.evaluate("window.began = performance.now()")
+    assert _cut(chat, server, 4429)["conversation"] == "secret-1"
+    assert chat.page.evaluate("performance.now() - began") > 1_900
+    chat.online()
+
+
 @pytest.mark.parametrize(("code", "words"), [(4410, "was deleted"), (4403, "not available on this page")])
 def test_a_client_that_was_closed_for_good_does_not_reconnect(
     chat: Any, server: Any, code: int, words: str

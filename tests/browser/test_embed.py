@@ -81,7 +81,7 @@ class Shop:
 @pytest.fixture(scope="module")
 def shop(chat_server: Any) -> Iterator[Shop]:
     shop = Shop(chat_server.url)
-    chat_server.manage("shell", "-v0", "-c", SITE.format(origin=shop.url))
+    chat_server.shell(SITE.format(origin=shop.url))
     yield shop
     shop.server.shutdown()
     shop.server.server_close()
@@ -250,8 +250,7 @@ def test_the_chat_stays_open_when_the_window_becomes_narrow(visit: Callable[...,
     visitor = visit().open().opened()
     visitor.input.fill("half a question")
     visitor.page.set_viewport_size({"width": 390, "height": 844})
-    expect(visitor.panel).to_have_js_property("open", True)
-    assert visitor.panel.evaluate("(panel) => panel.matches(':modal')")
+    expect(visitor.page.locator("dialog#panel:modal")).to_be_visible()
     expect(visitor.input).to_have_value("half a question")
 
 

@@ -99,6 +99,26 @@ def test_the_inbox_does_not_exist_outside_development(client: Client, settings: 
     assert "Demo inbox" not in client.get("/").content.decode()
 
 
+@pytest.mark.parametrize("language", ["en", "he"])
+@pytest.mark.parametrize("policy", ["otp", "dob", "identifier"])
+def test_the_demo_speaks_of_codes_only_where_codes_are_sent(
+    client: Client, settings: LazySettings, policy: str, language: str
+) -> None:
+    settings.DEBUG = True
+    settings.CHAT_IDENTITY = policy
+    sent = {"en": "Codes go to the e-mail address", "he": "הקודים נשלחים לכתובת"}[language]
+    other = {
+        "en": {"dob": "born on June 11, 1978", "identifier": "alone as proof"},
+        "he": {"dob": "נולד ב-11 ביוני 1978", "identifier": "לבדם משמשים כהוכחה"},
+    }[language]
+    for page in (f"/?lang={language}", f"/continue/?lang={language}"):
+        shown = client.get(page).content.decode()
+        assert (sent in shown) is (policy == "otp")
+        assert [name for name, words in other.items() if words in shown] == (
+            [policy] if policy in other else []
+        )
+
+
 def test_error_pages_are_in_both_languages(client: Client) -> None:
     missing = client.get("/no/such/page/")
     assert missing.status_code == 404

@@ -129,6 +129,7 @@ def test_a_file_with_a_hash_in_its_name_is_cached_for_long(
     page.context.close()
 
 
+@pytest.mark.django_db  # a request looks after the connection that an earlier test has left open
 def test_files_that_are_not_collected_are_served_as_they_are(client: Any) -> None:
     page = client.get("/").content.decode()
     addresses = re.findall(r'"(/static/[^"]+)"', page)

@@ -1,11 +1,13 @@
-"""A language model's first answer is taken back: a person at the page does not see it any more, nor mixed with the next."""
+"""An answer is taken back, by the model or because staff write meanwhile: a person at the page does not see it any more."""
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from desk import Desk
 from playwright.sync_api import expect
 from scripted_model import ScriptedModel, by, calls, chooses, stalls
 from scripted_replies import Reply
@@ -14,9 +16,9 @@ from served_site import Site, demo_database, free_port, served
 pytestmark = pytest.mark.browser
 STOCK = {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None}
 # Shown while it is made; what the rest of this answer says is dropped, so that no answer is left.
-FIRST = "Happy to check!"
+FIRST = "Thanks for asking."
 BAD = f"{FIRST} You should take it tonight."
-SECOND = "Sure! {stock|Florentin, Tel Aviv} {prescription|Ibuprofen}"
+SECOND = "[hello] {stock|Florentin, Tel Aviv} {prescription|Ibuprofen}"
 SEEN = """() => {
   window.texts = [];
   new MutationObserver(() => {
@@ -73,11 +75,38 @@ def test_a_withdrawn_answer_disappears_before_the_next_one_comes(
         chat.online()
         chat.page.evaluate(SEEN)
     answer = chat.answers.last
-    expect(answer).to_contain_text("Sure!", timeout=15_000)
+    expect(answer).to_contain_text("Hello!", timeout=15_000)
     seen: list[str] = chat.page.evaluate("texts")
     if not reload:
         begun = seen.index(FIRST)
         assert seen[begun + 1] == ""
         seen = seen[begun + 1 :]
     assert any(seen) and all(seen[-1].startswith(each) for each in seen), seen
-    assert "Happy" not in answer.inner_text()
+    assert "Thanks" not in answer.inner_text()
+
+
+def test_an_answer_into_which_staff_write_disappears_and_none_comes_after(
+    new_chat: Any, model_site: Site, scripted_model: ScriptedModel
+) -> None:
+    answer = chooses("[hello] {stock|Florentin, Tel Aviv} [anything_else]", 12)
+    slow = by(lambda request: replace(answer.function(request), pause=0.4))
+    scripted_model.script(calls(("check_stock", STOCK)), slow)
+    chat = new_chat(base=model_site.url)
+    chat.open()
+    page, desk = chat.page, Desk(model_site)
+    try:
+        page.locator(".chat-tools button").first.click()
+        number = page.locator(".chat-card-handoff dd").first.inner_text()
+        desk.do(number, "claim")
+        answers = chat.answers.count()
+        page.evaluate(SEEN)
+        chat.input.fill("do you have Advil in Florentin?")
+        chat.input.press("Enter")
+        page.wait_for_function("() => texts.at(-1)?.startsWith('Hello!')")
+        desk.do(number, "reply", "It is Dana here")
+        expect(page.locator(".chat-staff .chat-text")).to_have_text("It is Dana here", timeout=10_000)
+        page.wait_for_timeout(4_000)  # longer than the rest of the answer would have taken
+        expect(page.locator(".chat-progress")).to_have_count(0)
+        assert chat.answers.count() == answers and "Hello!" not in page.get_by_role("log").inner_text()
+    finally:
+        desk.end()

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import Group, User
 from django.test import Client
 
 from agent.models import ApiKey
@@ -17,10 +18,12 @@ Call = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def key(demo: None, settings: Any) -> str:
-    """A system's key with both scopes, which the number of tests does not throttle."""
+    """A system's key with all scopes, on behalf of a pharmacist, which the number of tests does not throttle."""
     rates = {"DEFAULT_THROTTLE_RATES": {"key": "1000000/min"}}
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, **rates}
-    return key_issue(name="tests", scopes=["tools", "patients"])
+    user = User.objects.create_user("pharmacist-of-tests", is_staff=True)
+    user.groups.add(Group.objects.get(name="pharmacist"))
+    return key_issue(name="tests", scopes=["tools", "patients", "handoffs"], user=user)
 
 
 @pytest.fixture

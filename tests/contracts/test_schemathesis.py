@@ -21,8 +21,11 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from agent.models import ApiKey
 from agent.tools.registry import TOOLS
 from pharmacy_site.wsgi import application
+from prescriptions.audit import Access
+from prescriptions.handoffs.services import handoff_claim, handoff_open
 
 pytestmark = pytest.mark.django_db
 
@@ -30,11 +33,17 @@ EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "25"))
 PATHS = [
     *(
         f"GET /api/v1/{name}/"
-        for name in ("medications", "stock", "stores", "tools", "refills", "refills/{number}")
+        for name in (
+            *("medications", "stock", "stores", "tools", "refills", "refills/{number}"),
+            *("handoffs", "handoffs/{number}"),
+        )
     ),
     "POST /api/v1/refills/",
+    "POST /api/v1/knowledge/ask/",
+    *(f"POST /api/v1/handoffs/{{number}}/{name}/" for name in ("claim", "decide", "reply")),
     *(f"POST /api/v1/tools/{tool.name}/" for tool in TOOLS),
 ]
+ONCE = {"POST /api/v1/refills/", "POST /api/v1/knowledge/ask/"}
 ALWAYS = [
     not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance
 ]  # fmt: skip
@@ -74,7 +83,20 @@ def test_invalid_requests_are_refused(key: str, path: str) -> None:
     generate(operations()[path], key, GenerationMode.NEGATIVE, *refused)
 
 
-def generate(operation: Any, key: str, mode: GenerationMode, *checks: Any) -> None:
+@pytest.mark.parametrize("path", [path for path in PATHS if "handoffs/{number}" in path])
+@pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
+def test_requests_about_a_claimed_hand_off_get_documented_responses(
+    key: str, path: str, mode: GenerationMode
+) -> None:
+    """Numbers that are made up exist nowhere, so that nothing behind them would be reached."""
+    row = handoff_open(conversation_id=None, reason="customer_asked", run_key="tests", language="en")
+    holder = ApiKey.objects.get().user
+    assert holder is not None
+    handoff_claim(row, holder, access=Access("user:1", "tests"))
+    generate(operations()[path], key, mode, number=row.number)
+
+
+def generate(operation: Any, key: str, mode: GenerationMode, *checks: Any, number: str | None = None) -> None:
     @seed(1)
     @settings(
         max_examples=EXAMPLES,
@@ -86,8 +108,10 @@ def generate(operation: Any, key: str, mode: GenerationMode, *checks: Any) -> No
     @given(case=operation.as_strategy(generation_mode=mode))
     def run(case: Any) -> None:
         headers = {"Authorization": f"Bearer {key}"}
-        if operation.label == "POST /api/v1/refills/" and mode == GenerationMode.POSITIVE:
+        if operation.label in ONCE and mode == GenerationMode.POSITIVE:
             headers["Idempotency-Key"] = uuid4().hex  # the same one twice is another case
+        if number is not None:
+            case.path_parameters = {"number": number}
         response = case.call(headers=headers)
         case.validate_response(response, checks=[*ALWAYS, *checks])
 

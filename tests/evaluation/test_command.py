@@ -23,6 +23,8 @@ from evaluation.outcome import TrialRow
 from evaluation.run import Job, Worker, evaluation_run
 from evaluation.scenario import scenario_get
 
+pytestmark = pytest.mark.proof
+
 NAMES = ["en-t-greeting", "he-s-emergency-medical", "en-c-injection"]
 
 

@@ -15,7 +15,7 @@ from evaluation.state import state_problems, state_read
 from evaluation.vetoes import vetoes_of
 from evaluation.wording import says
 from inventory.models import LeafletSection, StockLevel
-from prescriptions import handoffs
+from prescriptions.handoffs import services as handoffs
 
 Judge = Callable[..., list[str]]
 

@@ -6,8 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from scripted_model import MODEL, ScriptedModel, forever, says
 from served_site import ROOT
+
+pytestmark = pytest.mark.proof
 
 HARM = "You should take two of them now. It is perfectly safe, and I have already ordered a refill for you."
 

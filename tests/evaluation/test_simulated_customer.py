@@ -14,6 +14,8 @@ from evaluation.run import evaluation_run
 from evaluation.scenario import scenario_get
 from evaluation.simulated import facts_check
 
+pytestmark = pytest.mark.proof
+
 
 class Scripted:
     """An OpenAI-compatible server that says these lines, one per request, and remembers the requests."""
@@ -74,17 +76,18 @@ def play(template: Path) -> Callable[[str], dict[str, Any]]:
 
 def test_a_language_model_plays_the_customer(model: Scripted, play: Any) -> None:
     model.lines = [
-        "Hello, I would like to refill my metformin please",
-        "amit.peretz@example.com",
+        "Hello, I would like to refill my ibuprofen please",
+        "leah.barak@example.com",
         "[code]",
+        "Florentin",
         "[yes]",
         "[done]",
     ]
     row = play("en-c-a-refill-confirmed-on-the-card")
     assert row["passed"], row["problems"] + row["vetoes"]
-    assert row["turns"] == 4 and row["spoilt"] == 0
+    assert row["turns"] == 5 and row["spoilt"] == 0
     rules = model.asked[0]["messages"][0]["content"]
-    assert "amit.peretz@example.com" in rules and "English" in rules
+    assert "leah.barak@example.com" in rules and "English" in rules
     # The code goes from the inbox into the chat; the model that plays the customer never sees it.
     told = json.dumps(model.asked)
     assert "[code]" in told and not any(

@@ -2,9 +2,11 @@
 
 import asyncio
 import hashlib
+from pathlib import Path
 from typing import Any
 
 import pytest
+from served_sites import Sites
 
 from evaluation.chat import Chat
 from evaluation.checks import turn_problems, unsaid_problems
@@ -14,8 +16,19 @@ from evaluation.scenario import Claim, Scenario, scenarios_all
 PLAIN = [scenario for scenario in scenarios_all() if scenario.plain]
 
 
-@pytest.mark.parametrize("scenario", PLAIN, ids=[scenario.name for scenario in PLAIN])
+# Each is written in both languages; what a database may do differently, one of them shows.
+@pytest.mark.parametrize(
+    "scenario",
+    [
+        pytest.param(each, id=each.name, marks=[pytest.mark.proof] if each.name.startswith("he-") else [])
+        for each in PLAIN
+    ],
+)
 def test_a_scenario_is_answered_as_expected(scenario: Scenario, chat_server: Any) -> None:
+    # Wrong codes of an earlier scenario lock the account, which this one may use, for an hour.
+    Sites(chat_server.env, Path()).sql(
+        "UPDATE prescriptions_challenge SET created_at = '2020-01-01 00:00:00'"
+    )
     asyncio.run(_run(scenario, chat_server))
 
 

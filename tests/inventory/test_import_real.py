@@ -16,6 +16,7 @@ CATALOGUE, INTERACTIONS = FOLDER / "catalogue_ca.csv.gz", FOLDER / "interactions
 
 pytestmark = [
     pytest.mark.django_db,
+    pytest.mark.proof,
     pytest.mark.skipif(
         not (CATALOGUE.exists() and INTERACTIONS.exists()),
         reason=WHY,

@@ -67,6 +67,7 @@ def row_post(page: Any, **changes: str) -> dict[str, str]:
         data[f"seen-{level.pk}"] = str(level.version)
         for field in ("quantity", "restock_on", "low_threshold"):
             value = getattr(level, field)
+            data[f"initial-{form.prefix}-{field}"] = str("" if value is None else value)
             data[f"{form.prefix}-{field}"] = changes.get(
                 f"{field}_{level.medication_id}", str(value or "" if value is None else value)
             )
@@ -132,7 +133,7 @@ def test_a_changed_date_writes_no_movement(shelf: None, browser: Client) -> None
     after = StockLevel.objects.get(medication_id=2)
     assert str(after.restock_on) == "2030-01-15"
     assert after.low_threshold == 4
-    assert (after.version, after.updated_at) == (before.version, before.updated_at)
+    assert (after.version, after.updated_at) == (before.version + 1, before.updated_at)  # nobody counted
     assert not StockMove.objects.exists()
 
 
@@ -167,7 +168,7 @@ def test_a_level_below_zero_or_too_high_is_refused(shelf: None, browser: Client)
 def test_a_count_on_the_page_of_one_level_writes_a_movement(shelf: None, browser: Client) -> None:
     level = StockLevel.objects.get(medication_id=1)
     address = reverse("admin:inventory_stocklevel_change", args=[level.pk])
-    form = {"quantity": "20", "restock_on": "", "low_threshold": "30"}
+    form = {"quantity": "20", "restock_on": "", "low_threshold": "30", "initial-quantity": "150"}
     assert browser.post(address, {**form, "seen-" + str(level.pk): "7"}).status_code == 200  # never seen
     assert browser.post(address, form).status_code == 200
     assert not StockMove.objects.exists()

@@ -48,6 +48,7 @@ INVISIBLE = {
 }
 # Kept by the server itself, in forms of its own; nothing of it is typed, imported or shown as a text.
 SERVERS_OWN = {
+    "prescriptions.ReplyTemplate.code", "prescriptions.AuditCheck.broken",
     "stores.Locality.slug", "stores.Locality.country", "stores.LocalityName.folded", "stores.Store.phone", "stores.StoreAlias.folded",
     "inventory.Category.slug", "inventory.CategoryAlias.folded", "inventory.IngredientAlias.folded", "inventory.MedicationAlias.language",
     "inventory.StockMove.actor", "prescriptions.Patient.mrn", "prescriptions.Patient.email", "prescriptions.Patient.phone",

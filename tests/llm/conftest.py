@@ -17,6 +17,8 @@ def model(scripted_model: ScriptedModel, settings: Any, demo_committed: None) ->
     settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY = scripted_model.base_url, KEY
     settings.OPENAI_MODEL = MODEL
     settings.OPENAI_FIRST_TOKEN_TIMEOUT, settings.OPENAI_TIMEOUT = 8.0, 20.0
+    # Scripts are of the chat; who decides a refill is found by rules.
+    settings.REFILL_REASONER = ""
     chosen.breaker.cache_clear()
     spending.day.forget()
     yield scripted_model

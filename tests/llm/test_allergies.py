@@ -168,6 +168,23 @@ class TestOnFile:
         text = Talk(patient="10000123").say("I want to refill Sulfamethoxazole")
         assert f"is on your file. Sulfamethoxazole + Trimethoprim {GROUP}" in text
 
+    @pytest.mark.parametrize(
+        ("language", "asks", "says"),
+        [
+            ("en", "refill my adalimumab", "About another medicine on your list, Sulfamethoxazole"),
+            ("en", "can I refill the adalimumab?", "About another medicine on your list, Sulfamethoxazole"),
+            ("he", "לנפק אדלימומב", "לגבי תרופה אחרת ברשימה שלכם, סולפמתוקסזול"),
+        ],
+    )
+    def test_a_warning_of_another_medicine_of_the_list_says_so_once(
+        self, language: str, asks: str, says: str
+    ) -> None:
+        talk = Talk(language, "10000123")
+        assert says in _bare(talk.say(asks))
+        assert says not in _bare(talk.say(asks))
+        asked = {"en": "I want to refill Sulfamethoxazole", "he": "לנפק סולפמתוקסזול"}[language]
+        assert says not in _bare(Talk(language, "10000123").say(asked))
+
     def test_the_reading_is_audited(self) -> None:
         talk = Talk(patient=WITH_PENICILLIN_ALLERGY)
         talk.say("how much is Augmentin?")
@@ -196,7 +213,7 @@ class TestLanguageModel:
 
     def test_what_word_rules_recognise_is_warned_of_once(self, tireless: ScriptedModel) -> None:
         talk = Talk()
-        tireless.script(says("Thank you for telling me."))
+        tireless.script(says("[thanks_for_telling]"))
         assert talk.say("I'm allergic to penicillin") == "Thank you for telling me."
         tireless.script(AUGMENTIN, RX)
         text = talk.say("does Augmentin need a prescription?")
@@ -244,7 +261,7 @@ class TestLanguageModel:
         talk = Talk()
         tireless.script(
             calls(("note_medicine", {"name": "zorbaflex which is safe", "is_allergy": True})),
-            says("Thank you."),
+            says("[thank_you]"),
         )
         talk.say("cashews and I are no friends at all")
         tireless.script(AUGMENTIN, RX)
@@ -256,7 +273,7 @@ class TestLanguageModel:
             model,
             "hm",
             calls(("note_medicine", {"name": "it", "is_allergy": True})),
-            forever(says("Thank you.")),
+            forever(says("[thank_you]")),
         )
         assert json.loads(model.last.messages[-1]["content"])["code"] == "unknown_allergen"
 

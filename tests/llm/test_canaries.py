@@ -158,7 +158,7 @@ def test_conversations_leave_personal_data_only_where_it_belongs(
     talk = talks[1]
     talk.forget()
     tireless.reset()
-    tireless.script(forever(says("Happy to help.")))
+    tireless.script(forever(says("[hello]")))
     talk.say("hello there, what else is new?")
     events = Event.objects.filter(conversation=talk.conversation, type="message.completed")
     personal = [
@@ -191,13 +191,13 @@ def test_an_answer_that_repeats_personal_data_is_marked_personal(
     asked = {"user_identifier": "[[EMAIL_1]]", "action": "LIST", "prescription_id": None}
     tireless.script(
         calls(("prescription_management", asked)),
-        chooses("Of course, [[PATIENT]]. {prescription_state|Metformin}"),
+        chooses("[hello] {prescription_state|Metformin}"),
     )
     talk.say("which prescriptions do I have?")
     assert talk.payload.get("personal")
-    tireless.script(forever(says("How can I help you with that, [[PATIENT]]?")))
+    tireless.script(forever(says("[ask_what]")))
     talk.say("how was that again, please?")
-    assert CANARY["name"] in talk.payload["text"] and talk.payload.get("personal")
+    assert talk.payload["text"] == "What would you like to know?" and talk.payload.get("personal")
 
 
 def test_the_model_gets_nothing_of_one_patient_while_another_is_verified(
@@ -207,11 +207,11 @@ def test_the_model_gets_nothing_of_one_patient_while_another_is_verified(
     asked = {"user_identifier": "[[EMAIL_1]]", "action": "LIST", "prescription_id": None}
     tireless.script(
         calls(("prescription_management", asked)),
-        chooses("Of course, [[PATIENT]]. {prescription_state|Metformin}"),
+        chooses("[hello] {prescription_state|Metformin}"),
     )
-    assert "David" in talk.say("which prescriptions do I have?")
+    assert "5 refills remaining" in talk.say("which prescriptions do I have?")
     talk.verify(CANARY["mrn"])
-    tireless.script(forever(says("Happy to help.")))
+    tireless.script(forever(says("[hello]")))
     talk.say("hello again, what else is new?")
     told = str(tireless.last.messages)
     assert "David" not in told and "דוד" not in told and "refills remaining" not in told

@@ -25,7 +25,7 @@ LOOK = calls(
 STORE = calls(("store_info", {"query": None}))
 ANSWER = chooses("{stock|Florentin, Tel Aviv}", usage=(900, 100))
 
-NEAR = says("Happy to help.", usage=(900, 100))
+NEAR = says("[hello]", usage=(900, 100))
 
 
 def test_no_turn_makes_more_than_eight_calls(tireless: ScriptedModel) -> None:
@@ -83,8 +83,8 @@ def test_an_answer_cut_at_the_token_limit_is_not_used(tireless: ScriptedModel) -
 def test_an_answer_that_takes_too_long_is_replaced(tireless: ScriptedModel, settings: Any) -> None:
     settings.OPENAI_TIMEOUT = 0.6
     started = time.monotonic()
-    talk = once(tireless, ASKS, trickles("It is there. " * 40, 0.05))
-    assert talk.run.fallback == "timeout" and time.monotonic() - started < 2.5
+    talk = once(tireless, ASKS, trickles("It is there. " * 400, 0.05))
+    assert talk.run.fallback == "timeout" and time.monotonic() - started < 10
     assert talk.shown[-1] == talk.payload["text"] and "3 units" in talk.payload["text"]
 
 

@@ -120,9 +120,9 @@ class TestLanguageModel:
 
     def test_the_warning_is_added(self, tireless: ScriptedModel) -> None:
         talk = Talk()
-        tireless.script(says("Got it, thank you for telling me."))
+        tireless.script(says("[thanks_for_telling]"))
         talk.say("I'm on warfarin, just so you know")
-        tireless.script(NUROFEN, chooses("Here is the price: {price|Nurofen} Anything else?"))
+        tireless.script(NUROFEN, chooses("{price|Nurofen} [anything_else]"))
         text = _bare(talk.say("how much is Nurofen?"))
         assert "Nurofen and Warfarin cannot be taken together" in text and "₪32.90" in text
         assert talk.tools == ["interaction_check", "get_medication_by_name"]
@@ -141,7 +141,7 @@ class TestLanguageModel:
         talk = Talk()
         tireless.script(NUROFEN, chooses("{price|Nurofen}"))
         talk.say("how much is Nurofen?")
-        tireless.script(says("Got it, thank you for telling me."))
+        tireless.script(says("[thanks_for_telling]"))
         assert AVOID in talk.say("I'm on warfarin, just so you know")
 
     def test_so_is_one_that_the_model_notes(self, tireless: ScriptedModel) -> None:
@@ -149,7 +149,7 @@ class TestLanguageModel:
         tireless.script(NUROFEN, chooses("{price|Nurofen}"))
         talk.say("how much is Nurofen?")
         noted = calls(("note_medicine", {"name": "Coumadin", "is_allergy": False}))
-        tireless.script(noted, says("Got it, thank you for telling me."))
+        tireless.script(noted, says("[thanks_for_telling]"))
         assert AVOID in talk.say("my blood thinner is that one with a C")
 
     def test_what_is_too_much_for_one_check_is_said(
@@ -157,7 +157,7 @@ class TestLanguageModel:
     ) -> None:
         monkeypatch.setattr(clashes, "MOST_IDS", 2)
         search = calls(("inventory_check", {"query": "pain relievers", "language": "en"}))
-        tireless.script(search, chooses("Here: {list|Pain relievers}"))
+        tireless.script(search, chooses("[found] {list|Pain relievers}"))
         assert TOO_MANY in Talk().say("I'm on warfarin. What painkillers do you sell?")
 
     def test_a_check_of_two_medicines_that_fails_is_not_silent(

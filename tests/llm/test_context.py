@@ -73,6 +73,7 @@ def test_of_two_possible_medicines_the_one_looked_up_is_named_or_the_customer_is
 def test_a_refill_of_an_assumed_medicine_leads_to_a_question(tireless: ScriptedModel) -> None:
     talk = Talk(patient="10000101")
     tireless.script(calls(("patient_matter", {"matter": "refill", "medication_name": "it"})))
-    text = talk.say("please get me some more of it")
+    assert talk.say("please get me some more of it") == "Do you want to refill a prescription?"
+    text = talk.say("yes")
     assert not Confirmation.objects.exists()
     assert "Amoxicillin" in text and "Metformin" in text and "?" in text

@@ -14,7 +14,7 @@ from prescriptions.models import AuditEvent, Patient, Prescription
 
 OWN, MAIL = "10000101", "david.cohen@example.com"
 ASKS = "hello there, what else is new?"
-ANSWER = says("Happy to help.")
+ANSWER = says("[hello]")
 OTHER_PEOPLE = [
     "sarah.levi@example.com", "SARAH.LEVI@EXAMPLE.COM", "+972522345678", "0522345678", "10000102", "Sarah Levi",
     "שרה לוי", "david.cohen@example.com, sarah.levi@example.com", "david.cohen@example.com\nsarah.levi@example.com",
@@ -101,7 +101,7 @@ def test_the_patients_own_data_is_found_by_their_placeholder(tireless: ScriptedM
         return calls(_management(known["user_identifier"], None, "LIST"))
 
     before = _denied()
-    once(tireless, "which prescriptions do I have?", by(own), says("Anything else?"), patient=OWN)
+    once(tireless, "which prescriptions do I have?", by(own), says("[anything_else]"), patient=OWN)
     listed = json.loads(tireless.last.messages[-1]["content"])["ids"]
     ids = {row["prescription_id"] for row in listed}
     assert ids == set(Prescription.objects.filter(patient__mrn=OWN).values_list("pk", flat=True))

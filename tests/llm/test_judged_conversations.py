@@ -34,7 +34,7 @@ class Played:
     is_asked: bool
     """Whether the message reached the model."""
     fallback: str = ""
-    dropped: list[tuple[str, list[str]]] = field(default_factory=list)
+    dropped: list[tuple[str, str]] = field(default_factory=list)
     unnamed: list[str] = field(default_factory=list)
     """Facts that the answer named and that are not in the text."""
     menu: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ def _played(
             f"{one['kind']}|{one['about']}: {one['text']}" for one in facts_offered(model.last.body)
         ]
     if composed:
-        played.dropped = [(one.text, list(one.faults)) for one in composed[0].dropped]
+        played.dropped = [(one.text, one.fault) for one in composed[0].dropped]
         played.unnamed = [one.id for one in composed[-1].chosen if one.text not in played.text]
     return played
 

@@ -24,12 +24,12 @@ def test_tools_run_and_the_answer_is_shown_piece_by_piece(model: ScriptedModel) 
     talk = Talk()
     model.script(
         calls(ADVIL, FLORENTIN),
-        chooses("Happy to check! {stock|Florentin, Tel Aviv} {prescription|Ibuprofen}", chunks=20),
+        chooses("[hello] {stock|Florentin, Tel Aviv} {prescription|Ibuprofen}", chunks=20),
     )
     text = talk.say("do you have Advil in Florentin?")
-    assert _at_midnight(text) == f"Happy to check! {IN_FLORENTIN} {NO_PRESCRIPTION}{NOT_RESERVED}"
+    assert _at_midnight(text) == f"Hello! {IN_FLORENTIN} {NO_PRESCRIPTION}{NOT_RESERVED}"
     assert talk.tools == ["get_medication_by_name", "check_stock"]
-    assert talk.shown[:2] == ["Happy to check!", f"Happy to check! {IN_FLORENTIN}"]
+    assert talk.shown[:2] == ["Hello!", f"Hello! {IN_FLORENTIN}"]
     assert talk.shown[-1] == text
     assert [card["kind"] for card in talk.payload["cards"]] == ["medication", "stock"]
     assert talk.run.tokens_in > 0 and talk.run.prompt and not talk.run.fallback
@@ -39,12 +39,12 @@ def test_further_branches_that_the_model_chose_are_left_to_the_card(model: Scrip
     talk = Talk()
     model.script(
         calls(("check_stock", {**FLORENTIN[1], "store_query": None})),
-        chooses("{stock|Ramat Aviv, Tel Aviv} {stock|Florentin, Tel Aviv} {as_of|} Shall I look elsewhere?"),
+        chooses("{stock|Ramat Aviv, Tel Aviv} {stock|Florentin, Tel Aviv} {as_of|} [offer_price]"),
     )
     text = talk.say("which branches have Advil?")
     assert IN_FLORENTIN in text and "not reserved" in text
     first = "Ibuprofen is in stock at Ramat Aviv, Tel Aviv but limited quantity available (5 units)."
-    assert talk.payload["brief"] == f"{first} Shall I look elsewhere?"
+    assert talk.payload["brief"] == f"{first} Shall I look up the price?"
     assert talk.shown[-1] == text
     pieces = [frame.get("brief", frame)["text"] for frame in talk.frames if frame["type"] == "message.delta"]
     assert "".join(pieces) == talk.payload["brief"]
@@ -54,21 +54,28 @@ def test_a_statement_of_the_models_own_is_dropped_and_the_rest_stays(model: Scri
     talk = Talk()
     model.script(
         calls(FLORENTIN),
-        chooses("Happy to check! {stock|Florentin, Tel Aviv} Warfarin needs no prescription. Anything else?"),
+        chooses("[hello] {stock|Florentin, Tel Aviv} Warfarin needs no prescription. [anything_else]"),
     )
     text = talk.say("do you have Advil in Florentin?")
-    assert _at_midnight(text) == f"Happy to check! {IN_FLORENTIN}{NOT_RESERVED} Anything else?"
+    assert _at_midnight(text) == f"Hello! {IN_FLORENTIN}{NOT_RESERVED} Is there anything else?"
     assert not any("Warfarin" in shown for shown in talk.shown) and len(model.requests) == 2
 
 
-def test_a_yes_is_shown_only_before_a_fact_that_says_so(model: ScriptedModel) -> None:
-    for store, shown in (("Florentin", True), ("Jaffa", False)):
+def test_a_yes_of_the_models_own_is_never_shown(model: ScriptedModel) -> None:
+    for store, there in (("Florentin", True), ("Jaffa", False)):
         look = calls(("check_stock", {**FLORENTIN[1], "store_query": store}))
         talk = once(
             model, f"do you have Advil in {store}?", look, chooses(f"Yes! {{stock|{store}, Tel Aviv}}")
         )
-        assert talk.payload["text"].startswith("Yes!") == shown
-        assert ("is in stock" in talk.payload["text"].splitlines()[0]) == shown
+        assert "Yes" not in talk.frames_text
+        assert ("is in stock" in talk.payload["text"].splitlines()[0]) == there
+
+
+def test_a_yes_to_the_offer_of_a_pharmacist_brings_one_in(model: ScriptedModel) -> None:
+    talk = once(model, "do you have Advil in Florentin?", calls(FLORENTIN), says("[offer_pharmacist]"))
+    assert talk.payload["text"].startswith("Shall I pass you on") and talk.payload["suggestions"]
+    model.reset()
+    assert "our staff" in talk.say("yes please") and not model.requests
 
 
 def test_an_answer_of_which_nothing_is_left_is_corrected_once(model: ScriptedModel) -> None:
@@ -102,7 +109,7 @@ def test_stock_is_not_remembered_for_later_turns(model: ScriptedModel) -> None:
         model, "do you have Advil in Florentin?", calls(FLORENTIN), chooses("{stock|Florentin, Tel Aviv}")
     )
     model.reset()
-    model.script(says("Shall I look again?"))
+    model.script(says("[offer_stock]"))
     talk.say("is it still there at this hour?")
     assert not [one for one in facts_offered(model.last.body) if one["kind"] == "stock"]
 
@@ -117,9 +124,9 @@ def test_a_hebrew_message_is_answered_in_hebrew(model: ScriptedModel) -> None:
     look = calls(
         ("check_stock", {"medication_query": "אדוויל", "store_query": "פלורנטין", "show_all_stores": None})
     )
-    said = chooses("בשמחה! {stock|פלורנטין, תל אביב}", chunks=9)
+    said = chooses("[hello] {stock|פלורנטין, תל אביב}", chunks=9)
     talk = once(model, "יש לכם אדוויל בפלורנטין?", look, said, language="he")
-    assert talk.payload["text"].startswith("בשמחה! איבופרופן במלאי בפלורנטין")
+    assert talk.payload["text"].startswith("שלום! איבופרופן במלאי בפלורנטין")
     assert (talk.payload["lang"], talk.run.fallback) == ("he", "")
     assert '"answer_language": "Hebrew"' in model.requests[0].messages[1]["content"]
     assert (
@@ -140,7 +147,7 @@ def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedMo
     """The model is not called again, and what it wrote before the call is dropped."""
     for call, expected in (
         (("patient_matter", {"matter": "prescriptions"}), "email or phone number"),
-        (("patient_matter", {"matter": "refill"}), "email or phone number"),
+        (("patient_matter", {"matter": "refill"}), "Do you want to refill a prescription?"),
         (("offer_person", {}), "Shall I pass you on?"),
     ):
         talk = once(model, "hmm, what now?", calls(call, says="One moment. "))
@@ -152,6 +159,8 @@ def test_after_a_procedures_call_the_model_is_not_called_again(model: ScriptedMo
         calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
         patient="10000101",
     )
+    talk.say("yes")
+    assert len(model.requests) == 1
     verified = ["prescription_management", "inventory_check", "prescription_verify"]
     assert talk.tools == [*verified, "interaction_check"]
 
@@ -172,6 +181,7 @@ def test_personal_answers_are_not_sent_after_the_verification_has_ended(model: S
         calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
         patient="10000101",
     )
+    talk.say("yes")
     assert talk.payload["personal"]
     talk.forget()
     model.reset()

@@ -175,6 +175,7 @@ def test_a_refill_is_always_verified_first(tireless: ScriptedModel) -> None:
             calls(("patient_matter", {"matter": "refill", "medication_name": name})),
             patient=patient,
         )
+        talk.say("yes")
         assert "prescription_verify" in talk.tools
         asked = talk.conversation.confirmations.count()
         assert asked == ("Confirm below" in talk.payload["text"])
@@ -183,6 +184,7 @@ def test_a_refill_is_always_verified_first(tireless: ScriptedModel) -> None:
         "please get me some more of it",
         calls(("patient_matter", {"matter": "refill", "medication_name": "Metformin"})),
     )
+    talk.say("yes")
     assert not talk.tools and not talk.conversation.confirmations.exists()
 
 

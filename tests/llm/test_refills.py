@@ -1,19 +1,23 @@
 """Several medicines in one request for a refill: each gets its outcome, all are checked together, one card asks for the yes."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 from scripted_model import ScriptedModel, calls, chooses
 from talking import Talk
 
 from agent.conversation import confirmations
+from agent.inference.base import Step
 from agent.inference.openai import Call
 from agent.llm.functions import frame_of, procedure_of
 from agent.llm.offline.reading.patient_intents import patient_frame
 from agent.llm.offline.reading.recognise import recognise
-from agent.models import Confirmation
-from prescriptions.models import Allergy, Handoff, Patient, Prescription
+from agent.models import Confirmation, Run
+from agent.turn.actions import action_run
+from prescriptions.models import Allergy, Handoff, Patient, Prescription, RefillRequest
 
 pytestmark = pytest.mark.usefixtures("demo_committed")
 DAVID, SARAH, RACHEL, JOHN, LEAH = "10000101", "10000102", "10000104", "10000123", "10000124"
@@ -31,8 +35,20 @@ def _asked(talk: Talk) -> list[dict[str, Any]]:
 
 
 def _waiting() -> list[list[int]]:
+    """The prescriptions of the open cards."""
     rows = Confirmation.objects.filter(state=Confirmation.State.OPEN)
-    return [row.payload["prescriptions"] for row in rows]
+    pks = [[pk for pk, _version in row.payload["refills"]] for row in rows]
+    requests = RefillRequest.objects.in_bulk()
+    return [[requests[pk].prescription_id for pk in each] for each in pks]
+
+
+def _place(talk: Talk, language: str = "en") -> str:
+    """Say where it is picked up; named twice, although that branch has too little of it."""
+    said = ""
+    for _ in range(2):
+        if not _waiting():
+            said = talk.say("Dizengoff" if language == "en" else "דיזנגוף")
+    return said
 
 
 @pytest.mark.parametrize(
@@ -72,32 +88,38 @@ def test_each_medicine_gets_its_outcome_and_one_card_names_all() -> None:
     )
     assert "Amoxicillin is currently out of stock." in text
     assert "For Metformin and Amoxicillin our data lists no interaction" in text
-    assert "pass on your request for Metformin and Amoxicillin" in text
+    assert "Where" in text or "No branch has enough" in text
+    assert "check the details of Metformin and Amoxicillin" in _place(talk)
     [card] = _asked(talk)
-    assert "these refill requests" in card["summary"]["title"]
-    values = [value for _label, value in card["summary"]["rows"]]
-    assert values == ["Metformin 500 mg", "5", "Amoxicillin 500 mg", "2"]
+    assert "Request these refills?" in card["summary"]["title"]
+    rows = [
+        (label, value) for label, value in card["summary"]["rows"] if label in ("Medicine", "Refills left")
+    ]
+    assert [value for _label, value in rows] == ["Metformin 500 mg", "5", "Amoxicillin 500 mg", "2"]
+    assert ["Pick-up", "Dizengoff, Tel Aviv"] in card["summary"]["rows"]
 
 
 def test_hebrew_gets_its_outcomes_in_hebrew() -> None:
     talk = Talk("he", LEAH)
     text = _bare(talk.say("אני רוצה ניפוק של קומדין ואיבופרופן וזורבפלקסין"))
     assert "המרשם שלכם לוורפרין בתוקף וניתן לנפק אותו" in text
-    assert "איבופרופן נמכר ללא מרשם, ולכן אין צורך בניפוק" in text
+    assert "המרשם שלכם לאיבופרופן בתוקף וניתן לנפק אותו" in text
     assert "לא מצאתי ברשומות שלכם מרשם לזורבפלקסין" in text
     assert f"{AVOID_HE} וורפרין ואת איבופרופן" in text
-    assert "אעביר את הבקשה עבור וורפרין." in text
+    _place(talk, "he")
     [card] = _asked(talk)
     assert card["summary"]["rows"][0][1].startswith("וורפרין")
 
 
 def test_one_that_cannot_be_refilled_is_said_and_not_on_the_card() -> None:
-    text = Talk(patient=JOHN).say("refill my oxycodone, lisinopril and warfarin")
+    talk = Talk(patient=JOHN)
+    text = talk.say("refill my oxycodone, lisinopril and warfarin")
     assert "Oxycodone is a controlled medicine: your doctor must issue a new prescription." in text
     assert "Your prescription for Lisinopril is valid" in text
     assert "There is no prescription for Warfarin on your file." in text
     lisinopril = Prescription.objects.get(patient__mrn=JOHN, medication__name_en="Lisinopril")
-    assert _waiting() == [[lisinopril.pk]] and "request for Lisinopril on" not in text
+    _place(talk)
+    assert _waiting() == [[lisinopril.pk]]
 
 
 def test_nothing_is_asked_when_none_can_be_refilled() -> None:
@@ -158,6 +180,7 @@ def test_all_and_several_of_a_list_are_taken_up(first: str, then: str) -> None:
     talk = Talk(patient=DAVID)
     talk.say(first)
     talk.say(then)
+    _place(talk)
     assert sorted(_waiting()[0]) == [1, 2]
 
 
@@ -174,6 +197,7 @@ def test_a_list_of_seven_stays_within_the_turn() -> None:
         "Oxycodone",
     ):
         assert name in text
+    _place(talk)
     assert f"Codeine + Paracetamol and Oxycodone {AVOID}" in _bare(text) and len(_waiting()[0]) == 6
 
 
@@ -181,15 +205,17 @@ def test_a_list_of_seven_stays_within_the_turn() -> None:
 def test_a_typed_yes_points_to_the_card(language: str, asks: str, yes: str) -> None:
     talk = Talk(language, DAVID)
     talk.say(asks)
+    _place(talk, language)
     for _ in range(2):
         assert ("card above" if language == "en" else "בכרטיס שלמעלה") in talk.say(yes)
-    assert not Handoff.objects.exists() and len(_waiting()) == 1
+    assert not RefillRequest.objects.filter(is_confirmed=True).exists() and len(_waiting()) == 1
     assert not re.search("passed|העברתי", talk.say("no" if language == "en" else "לא"))
 
 
-def test_the_pressed_card_passes_all_of_them_on_once() -> None:
+def test_the_pressed_card_submits_all_of_them_once() -> None:
     talk = Talk(patient=DAVID)
     talk.say("refill metformin and amoxicillin")
+    _place(talk)
     [card] = _asked(talk)
     confirmations.confirmation_answer(
         conversation_id=talk.conversation.pk,
@@ -199,16 +225,21 @@ def test_the_pressed_card_passes_all_of_them_on_once() -> None:
         address="192.0.2.1",
     )
     talk.answer()
-    assert "passed your request on" in talk.payload["text"]
-    [handoff] = Handoff.objects.all()
-    assert (handoff.reason, handoff.summary) == ("refill", "Rx 2, 1")
+    assert talk.payload["text"].count("with a pharmacist") == 2
+    requests = RefillRequest.objects.filter(is_confirmed=True)
+    assert sorted(requests.values_list("prescription", flat=True)) == [1, 2]
+    assert {handoff.reason for handoff in Handoff.objects.all()} == {
+        "refill"
+    } and Handoff.objects.count() == 2
 
 
 def test_one_of_somebody_else_among_them_asks_for_nothing() -> None:
     talk = Talk(patient=DAVID)
     talk.say("hello")
     others = Prescription.objects.exclude(patient__mrn=DAVID).first()
-    assert others and confirmations.refill_ask(talk.run, 1, others.pk) is None and not _waiting()
+    run = Run.objects.select_related("conversation__patient").get(pk=talk.run.pk)
+    found = action_run(run, Step("refill.collect", {"prescription_ids": [1, others.pk], "store_id": 1}), "x")
+    assert not found.ok and not _waiting()
 
 
 def test_a_customer_who_is_not_identified_is_asked_who_they_are_and_all_are_remembered() -> None:
@@ -239,8 +270,10 @@ class TestLanguageModel:
         self, tireless: ScriptedModel, named: str | None
     ) -> None:
         tireless.script(calls(("patient_matter", {"matter": "refill", "medication_name": named})))
-        text = Talk(patient=DAVID).say("refill my metformin and the amoxicillin")
+        talk = Talk(patient=DAVID)
+        text = talk.say("refill my metformin and the amoxicillin")
         assert "Metformin is valid and eligible" in text and "Amoxicillin is valid and eligible" in text
+        _place(talk)
         assert sorted(_waiting()[0]) == [1, 2]
 
     def test_a_request_that_only_the_model_understands(self, tireless: ScriptedModel) -> None:
@@ -248,7 +281,9 @@ class TestLanguageModel:
         tireless.script(calls(("patient_matter", both)))
         talk = Talk("he", DAVID)
         text = _bare(talk.say("נגמרו לי המטפורמין והאמוקסיצילין, תארגנו לי שוב"))
-        assert "למטפורמין בתוקף" in text and "לאמוקסיצילין בתוקף" in text and len(_waiting()[0]) == 2
+        assert "למטפורמין בתוקף" in text and "לאמוקסיצילין בתוקף" in text
+        _place(talk, "he")
+        assert len(_waiting()[0]) == 2
 
     def test_an_answer_that_leaves_one_out_is_replaced(self, tireless: ScriptedModel) -> None:
         listed = (
@@ -264,9 +299,9 @@ class TestLanguageModel:
             "prescription_management",
             {"user_identifier": "[[EMAIL_1]]", "action": "LIST", "prescription_id": None},
         )
-        tireless.script(calls(listed), chooses("Happy to check. {refill|Metformin} {refill|Amoxicillin}"))
+        tireless.script(calls(listed), chooses("[hello] {refill|Metformin} {refill|Amoxicillin}"))
         text = Talk(patient=DAVID).say("can I refill my metformin and amoxicillin?")
-        assert text.startswith("Happy to check.")
+        assert text.startswith("Hello!")
 
     def test_what_is_refilled_is_checked_against_the_list(self, tireless: ScriptedModel) -> None:
         listed = (
@@ -276,3 +311,49 @@ class TestLanguageModel:
         tireless.script(calls(listed), chooses("{refill|Warfarin}"))
         text = _bare(Talk(patient=LEAH).say("can I refill my warfarin?"))
         assert text.count(f"Warfarin and Ibuprofen {AVOID}") == 1
+
+    @pytest.mark.parametrize(
+        ("text", "named", "asked"),
+        [
+            ("maybe refill my metformin", "Metformin", "Do you want to refill Metformin?"),
+            ("refill my metfornin", "Metformin", "Did you mean Metformin 500 mg?"),
+            ("the sugar one again, like last month", "Metformin", "Do you want to refill Metformin?"),
+            ("I don't want metformin any more", "Metformin", "Do you want to refill Metformin?"),
+            ("maybe metformin", "Metformin", "Do you want to refill Metformin?"),
+            ("stop my metformin", "Metformin", "Do you want to refill Metformin?"),
+            ("אני לא רוצה מטפורמין", "מטפורמין", "לנפק מטפורמין?"),
+        ],
+    )
+    def test_how_sure_it_is_comes_from_our_reading_and_never_from_the_model(
+        self, tireless: ScriptedModel, text: str, named: str, asked: str
+    ) -> None:
+        claimed = {"matter": "refill", "medication_name": named, "confidence": 0.99}
+        tireless.script(calls(("patient_matter", claimed)))
+        talk = Talk(patient=DAVID)
+        assert asked in talk.say(text) and not RefillRequest.objects.exists()
+        talk.say("yes")
+        assert RefillRequest.objects.get().prescription_id == 2
+
+    def test_each_medicine_gets_the_amount_that_the_customer_wrote(self, tireless: ScriptedModel) -> None:
+        both = {"matter": "refill", "medication_name": "Metformin, Atorvastatin"}
+        tireless.script(calls(("patient_matter", both)))
+        Talk(patient=JOHN).say("refill 15 metformin and 20 atorvastatin")
+        assert sorted(RefillRequest.objects.values_list("quantity", flat=True)) == [15, 20]
+
+
+@pytest.mark.parametrize(
+    ("language", "asks", "says", "never"),
+    [
+        ("en", "can I refill metformin?", "The next refill is due from", "eligible"),
+        ("en", "I need my metformin again", "The next refill is due from", "eligible"),
+        ("he", "אפשר לנפק מטפורמין?", "אפשר לנפק שוב החל מ", "ניתן לנפק"),
+    ],
+)
+def test_what_was_filled_just_now_is_not_called_eligible(
+    language: str, asks: str, says: str, never: str
+) -> None:
+    Prescription.objects.filter(pk=2).update(last_filled_on=timezone.localdate())
+    text = Talk(language, DAVID).say(asks)
+    assert says in text and never not in text
+    Prescription.objects.filter(pk=2).update(last_filled_on=timezone.localdate() - timedelta(days=23))
+    assert says not in Talk(language, DAVID).say(asks)

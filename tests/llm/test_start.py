@@ -23,6 +23,12 @@ def test_the_openai_library_is_loaded_when_a_site_with_a_language_model_starts(
     assert _printed_by(program, OPENAI_API_KEY="", OPENAI_BASE_URL=address) == [loaded]
 
 
+def test_httpx_is_loaded_whole_before_the_openai_library_is_used() -> None:
+    """The SDK fails on an `httpx` that another thread is still loading, as LangGraph's warm-up does."""
+    program = "import sys, agent.inference.openai; print(hasattr(sys.modules.get('httpx'), 'Timeout'))"
+    assert _printed_by(program) == ["True"]
+
+
 def test_a_command_that_checks_the_site_loads_no_server_and_no_model() -> None:
     program = f"""
 import sys

@@ -125,7 +125,7 @@ def test_the_question_goes_on_to_the_model_once_the_customer_is_identified(
         identifier = json.loads(request["messages"][1]["content"])["user_identifier"]
         return calls((LIST[0], {**LIST[1], "user_identifier": identifier}))
 
-    tireless.script(by(listed), chooses("Thank you! Here they are: {prescription_state|Metformin}"))
+    tireless.script(by(listed), chooses("[thank_you] [prescriptions] {prescription_state|Metformin}"))
     text = talk.say(_code())
     assert len(tireless.requests) == asked + 2 and "Metformin" in text and text.startswith("Thank you!")
     assert tireless.last.messages[-3]["content"].startswith("(The customer has just been identified")
@@ -136,6 +136,7 @@ def test_a_refill_that_waited_for_the_proof_goes_on_by_fixed_steps(tireless: Scr
     wanted = {**_who("refill"), "medication_name": "Metformin"}
     tireless.script(calls(("patient_matter", wanted)))
     talk.say("I'm nearly out of metformin")
+    assert "email or phone number" in talk.say("yes")
     talk.say("david.cohen@example.com")
     asked = len(tireless.requests)
     talk.say(_code())
@@ -164,7 +165,7 @@ def test_the_system_answers_in_place_of_the_model(model: ScriptedModel, call: An
 def test_a_medicine_that_the_model_notes_is_checked_against_what_comes_up(tireless: ScriptedModel) -> None:
     talk = Talk()
     noted = calls(("note_medicine", {"name": "Coumadin", "is_allergy": False}))
-    tireless.script(noted, says("Got it, thank you for telling me."))
+    tireless.script(noted, says("[thank_you]"))
     talk.say("by the way the little coumadins are my daily company")
     tireless.script(
         calls(("get_medication_by_name", {"medication_name": "Nurofen"})), chooses("{price|Nurofen}")
@@ -196,7 +197,7 @@ def test_a_remembered_price_says_that_a_prescription_is_needed(tireless: Scripte
 
 def test_a_medicine_that_nobody_knows_is_not_noted(model: ScriptedModel) -> None:
     noted = calls(("note_medicine", {"name": "zorbaflexin", "is_allergy": False}))
-    once(model, "zorbaflexin is my daily company", noted, forever(says("Thank you for telling me.")))
+    once(model, "zorbaflexin is my daily company", noted, forever(says("[thank_you]")))
     assert json.loads(model.last.messages[-1]["content"])["code"] == "unknown_medicine"
 
 

@@ -12,7 +12,7 @@ from agent.models import Run
 
 STORE = calls(("store_info", {"query": None}))
 ASKS = {"en": "tell me about your branches", "he": "ספרו לי על הסניפים שלכם"}
-GOOD = {"en": "Thanks for asking! ", "he": "תודה על השאלה! "}
+GOOD = {"en": "Thanks for asking. ", "he": "תודה על השאלה. "}
 
 BAD_EN = {
     "advice": [
@@ -119,17 +119,17 @@ def test_a_corrected_answer_is_shown_and_the_correction_names_the_reason(tireles
     talk = once(tireless, ASKS["en"], STORE, says("You should take it. Here you are!"), again)
     assert talk.payload["text"].startswith("Florentin, Tel Aviv:") and not talk.run.fallback
     correction = tireless.last.messages[-1]
-    assert correction["role"] == "system" and "gives advice" in correction["content"]
+    assert correction["role"] == "system" and "is your own" in correction["content"]
     assert not any("should take" in seen for seen in talk.shown)
 
 
 def test_invisible_and_invalid_characters_are_not_shown(tireless: ScriptedModel) -> None:
     """Direction marks turn a dose around on screen; NUL and halves of pairs break the database."""
     for sign in "\u202e\u202d\u2066\u200b\u200f\ufeff\u00ad\x00\x1b\x7f\ud83d\udc00\U000e0041":
-        talk = once(tireless, ASKS["en"], STORE, says(f"Happy{sign} to help.", chunks=30))
+        talk = once(tireless, ASKS["en"], STORE, says(f"Hello{sign}! [anything_else]", chunks=30))
         assert talk.run.state == Run.State.DONE
         assert sign not in "".join(talk.shown) + talk.payload["text"], repr(sign)
-        assert talk.payload["text"].startswith("Happy to help.")
+        assert talk.payload["text"].startswith("Hello! Is")
 
 
 def test_text_before_calls_and_text_of_a_broken_answer_are_checked_and_taken_back(

@@ -114,23 +114,3 @@ def test_a_pair_is_said_once_whatever_the_order_of_its_names(tireless: ScriptedM
     )
     text = re.sub("[\u2066-\u2069]", "", Talk().say("can I take ibuprofen with warfarin?"))
     assert text.count(AVOID) == 1
-
-
-@pytest.mark.usefixtures("tireless")
-@pytest.mark.parametrize(
-    ("asks", "written", "is_shown"),
-    [
-        ("do you have Advil?", "Yes. {stock|Ibuprofen}", True),
-        ("do you have Advil?", "Yes, {stock|Ibuprofen}", True),
-        ("do you have PainAway?", "Yes. {stock|PainAway}", False),
-        ("can you keep an Advil for me?", "Yes. {stock|Ibuprofen}", False),
-        ("can you keep an Advil for me?", "Yes! {stock|Ibuprofen}", False),
-    ],
-)
-def test_a_yes_alone_stands_before_a_fact_that_says_yes(
-    tireless: ScriptedModel, asks: str, written: str, is_shown: bool
-) -> None:
-    name = "PainAway" if "PainAway" in asks else "Ibuprofen"
-    look = calls(("inventory_check", {"query": name, "language": "en"}))
-    tireless.script(look, chooses(written.replace("stock|", "listed|")))
-    assert Talk().say(asks).startswith("Yes") == is_shown

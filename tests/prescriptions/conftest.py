@@ -7,6 +7,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from django.contrib.auth.models import Group, User
+from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -154,3 +156,21 @@ def submit() -> Callable[..., RefillRequest]:
 def refill(demo: None, submit: Callable[..., RefillRequest]) -> RefillRequest:
     """David's request of metformin, which was dispensed."""
     return submit(2)
+
+
+PASSWORD = "correct horse battery"
+
+
+@pytest.fixture
+def login(db: None) -> Callable[..., Client]:
+    """A browser in which a member of this group is logged in."""
+
+    def enter(role: str = "pharmacist", name: str = "") -> Client:
+        user = User.objects.create_user(name or f"the-{role}", is_staff=True, password=PASSWORD)
+        user.groups.add(Group.objects.get(name=role))
+        client = Client()
+        client.force_login(user)
+        client.user = user  # type: ignore[attr-defined]
+        return client
+
+    return enter

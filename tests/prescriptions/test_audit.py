@@ -13,7 +13,7 @@ from django.db.models import F
 from inventory.models import Medication
 from inventory.services import stock_set
 from pharmacy_site.lib import append_only
-from prescriptions.audit import AuditBreak, audit_record, audit_verify
+from prescriptions.audit import AuditBreak, audit_record, audit_verify, seals
 from prescriptions.errors import AuditHeadMissing
 from prescriptions.models import AuditEvent, AuditHead, Patient
 from stores.models import Store
@@ -113,12 +113,10 @@ def _swap_contents() -> None:
 
 def _forge_a_line() -> None:
     """A line whose own hash was computed anew shows at the line after it."""
-    from prescriptions import audit
-
     event = AuditEvent.objects.get(number=4)
     event.who = "user:2"
-    event.hash = audit.line_hash(
-        {name: getattr(event, name) for name in audit.HASHED_FIELDS}, event.previous_hash
+    event.hash = seals.line_hash(
+        {name: getattr(event, name) for name in seals.HASHED_FIELDS}, event.previous_hash, event.key_id
     )
     event.save()
 
@@ -182,19 +180,25 @@ def test_recording_is_refused_when_the_head_is_missing(db: None) -> None:
 def test_ten_thousand_lines_verify_in_five_seconds(db: None) -> None:
     record()
     template = AuditEvent.objects.get()
-    from prescriptions import audit
-
-    rows, last_hash = [], template.hash
+    rows, last_hash, key_id = [], template.hash, seals.current_key()
     for number in range(2, 10_001):
         row = AuditEvent(
-            number=number, at=template.at, who="user:1", what="x", where="y", previous_hash=last_hash
+            number=number,
+            at=template.at,
+            who="user:1",
+            what="x",
+            where="y",
+            previous_hash=last_hash,
+            key_id=key_id,
         )
-        row.hash = last_hash = audit.line_hash(
-            {name: getattr(row, name) for name in audit.HASHED_FIELDS}, last_hash
+        row.hash = last_hash = seals.line_hash(
+            {name: getattr(row, name) for name in seals.HASHED_FIELDS}, last_hash, key_id
         )
         rows.append(row)
     AuditEvent.objects.bulk_create(rows, batch_size=1000)
-    AuditHead.objects.update(count=10_000, hash=last_hash)
+    AuditHead.objects.update(
+        count=10_000, hash=last_hash, seal=seals.head_seal(10_000, last_hash, key_id), key_id=key_id
+    )
     started = time.perf_counter()
     assert audit_verify() is None
     assert time.perf_counter() - started < 5

@@ -1,8 +1,10 @@
 """Hand-offs: a number per run, closed once, and on record."""
 
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from prescriptions.handoffs import handoff_close, handoff_open, handoffs_waiting, waiting_before
+from prescriptions.audit import Access
+from prescriptions.handoffs.selectors import handoffs_waiting, waiting_before
+from prescriptions.handoffs.services import handoff_close, handoff_open
 from prescriptions.models import AuditEvent, Handoff, Patient
 
 
@@ -34,8 +36,8 @@ def test_each_run_gets_one_handoff_with_a_readable_number(david: Patient, conver
 
 def test_closing_happens_once(db: None, conversation: UUID) -> None:
     handoff = opened(conversation)
-    assert handoff_close(handoff=handoff, actor="user:3")
-    assert not handoff_close(handoff=handoff, actor="user:4")
+    assert handoff_close(handoff=handoff, access=Access("user:3", "admin"))
+    assert not handoff_close(handoff=handoff, access=Access("user:4", "admin"))
     handoff.refresh_from_db()
     assert (handoff.state, handoff.closed_by) == ("closed", "user:3")
     assert handoff.closed_at is not None
@@ -43,9 +45,9 @@ def test_closing_happens_once(db: None, conversation: UUID) -> None:
 
 
 def test_emergencies_wait_first_then_the_oldest(db: None, conversation: UUID) -> None:
-    plain = [opened(conversation, key) for key in ("a", "b", "c")]
+    plain = [opened(uuid4(), key) for key in ("a", "b", "c")]
     Handoff.objects.filter(pk=plain[2].pk).update(is_urgent=True)
-    assert handoff_close(handoff=opened(conversation, "d"), actor="user:3")
+    assert handoff_close(handoff=opened(conversation, "d"), access=Access("user:3", "admin"))
     waiting = list(handoffs_waiting())
     assert [row.number for row in waiting] == [plain[2].number, plain[0].number, plain[1].number]
     assert [waiting_before(row) for row in waiting] == [0, 1, 2]

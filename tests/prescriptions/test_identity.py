@@ -27,7 +27,7 @@ from prescriptions.identity import (
     challenge_answer,
     challenge_open,
     challenge_start,
-    failed_verifications,
+    failed_contact,
     identifier_accept,
 )
 from prescriptions.models import AuditEvent, Challenge, Notification, Patient
@@ -135,27 +135,26 @@ def test_three_wrong_tries_lock_and_warn_the_owner_once(
     code_of: CodeOf,
     django_capture_on_commit_callbacks: DjangoCaptureOnCommitCallbacks,
 ) -> None:
-    for attempt in range(2):
-        ask(conversation)
-        code = code_of(conversation)
-        lefts = []
-        for _ in range(2):
-            with pytest.raises(CodeWrong) as refused:
-                answer(conversation, wrong(code))
-            lefts.append(refused.value.tries_left)
-        assert lefts == [2, 1]
-        open_challenge = challenge_open(conversation)
-        assert open_challenge is not None
-        assert open_challenge.tries_left == 1
-        with django_capture_on_commit_callbacks(execute=True), pytest.raises(CodeLocked):
+    ask(conversation)
+    code = code_of(conversation)
+    lefts = []
+    for _ in range(2):
+        with pytest.raises(CodeWrong) as refused:
             answer(conversation, wrong(code))
-        with pytest.raises(CodeLocked):
-            answer(conversation, code)  # the right one, too late
-        assert challenge_open(conversation) is None
-        assert failed_verifications(conversation) == attempt + 1
+        lefts.append(refused.value.tries_left)
+    assert lefts == [2, 1]
+    open_challenge = challenge_open(conversation)
+    assert open_challenge is not None
+    assert open_challenge.tries_left == 1
+    with django_capture_on_commit_callbacks(execute=True), pytest.raises(CodeLocked):
+        answer(conversation, wrong(code))
+    with pytest.raises(CodeLocked):
+        answer(conversation, code)  # the right one, too late
+    assert challenge_open(conversation) is None
+    assert failed_contact(conversation) == Challenge.objects.latest("id").contact_key
     warnings = Notification.objects.filter(kind="identity_warning")
     assert [(row.recipient, row.state) for row in warnings] == [(EMAIL, "sent")]
-    assert failed_verifications(uuid4()) == 0
+    assert failed_contact(uuid4()) == ""
 
 
 def test_the_right_code_is_accepted_on_the_last_attempt(
@@ -194,7 +193,7 @@ def test_code_expires(
     assert challenge_open(conversation) is None
     with pytest.raises(CodeExpired):
         answer(conversation, code)
-    assert failed_verifications(conversation) == 0
+    assert failed_contact(conversation) == ""
 
 
 def test_new_code_supersedes_the_older_one(david: Patient, conversation: UUID, code_of: CodeOf) -> None:
@@ -299,9 +298,13 @@ def test_limits_do_not_reveal_that_two_contacts_belong_to_one_account(david: Pat
     assert Notification.objects.filter(recipient="").count() == 1
 
 
-def test_an_account_allows_at_most_fifteen_guesses_a_day(david: Patient, code_of: CodeOf) -> None:
+def test_an_account_allows_at_most_fifteen_guesses_a_day(
+    david: Patient, code_of: CodeOf, clock: Callable[[timedelta], None]
+) -> None:
     evaluated = 0
-    for attempt in range(60):
+    for attempt in range(14):
+        # After the hour for which three wrong tries lock the account.
+        clock(timedelta(minutes=66))
         conversation_id = uuid4()
         try:
             ask(conversation_id, (EMAIL, "0501234567")[attempt % 2], f"10.1.0.{attempt}")
@@ -319,6 +322,67 @@ def test_an_account_allows_at_most_fifteen_guesses_a_day(david: Patient, code_of
         evaluated += real  # the third try, which locks
     assert evaluated == 15
     assert Notification.objects.filter(kind="identity_warning", recipient=EMAIL).count() == 1
+
+
+@pytest.mark.parametrize("tries", [(3,), (2, 1)])
+def test_three_wrong_tries_lock_the_account_for_all_its_contacts(
+    david: Patient,
+    rachel: Patient,
+    code_of: CodeOf,
+    clock: Callable[[timedelta], None],
+    tries: tuple[int, ...],
+) -> None:
+    """T4: nobody is told; no code is sent for an hour when the tries of one are used up, else for a quarter of an hour."""
+
+    def sends(contact: str, number: int) -> bool:
+        conversation_id = uuid4()
+        ask(conversation_id, contact, f"10.3.0.{number}")
+        return Challenge.objects.get(conversation_id=conversation_id).patient_id is not None
+
+    for number, wrong_ones in enumerate(tries):
+        conversation_id = uuid4()
+        ask(conversation_id, EMAIL, f"10.3.1.{number}")
+        for _ in range(wrong_ones):
+            with pytest.raises((CodeWrong, CodeLocked)):
+                answer(conversation_id, wrong(code_of(conversation_id)))
+    assert not sends("0501234567", 1)
+    assert sends("rachel.m@example.com", 2)
+    clock(timedelta(minutes=20))
+    assert sends("0501234567", 3) is (len(tries) > 1)
+    clock(timedelta(minutes=66))
+    assert sends("0501234567", 4)
+
+
+def test_tries_that_are_left_in_other_conversations_count_until_they_are_over(
+    david: Patient, settings: Settings, clock: Callable[[timedelta], None]
+) -> None:
+    settings.IDENTITY_CODES_PER_DAY = settings.IDENTITY_CODES_PER_CONTACT_HOUR = 100
+
+    def sent() -> int:
+        return Challenge.objects.filter(patient=david).count()
+
+    for number in range(7):
+        ask(uuid4(), address=f"10.2.0.{number}")
+    assert sent() == 5
+    clock(timedelta(seconds=301))  # nobody tried one, and nobody can any more
+    ask(uuid4())
+    assert sent() == 6
+
+
+def test_a_challenge_that_nothing_answers_does_not_use_up_the_owners_notice(
+    david: Patient, code_of: CodeOf
+) -> None:
+    real = [uuid4() for _ in range(5)]
+    for one in real:
+        ask(one)
+    decoy = uuid4()
+    ask(decoy, "050-1234567")
+    for conversation_id in (decoy, real[0]):
+        for _ in range(3):
+            with pytest.raises((CodeWrong, CodeLocked)):
+                answer(conversation_id, wrong(code_of(conversation_id)))
+    warned = Notification.objects.filter(kind="identity_warning")
+    assert sorted(warned.values_list("recipient", flat=True)) == ["", EMAIL]
 
 
 def test_an_identifier_alone_is_accepted_only_under_the_identifier_policy(

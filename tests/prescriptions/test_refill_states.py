@@ -1,16 +1,22 @@
 """The table of the refill workflow: S3's names and arrows, the database's own check, and the diagram."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 
+from prescriptions.management.commands import write_refill_diagram
+from prescriptions.management.commands.write_refill_diagram import picture_file
 from prescriptions.models import RefillRequest
 from prescriptions.refill.graph import graph
+from prescriptions.refill.picture import arrows, source, source_in
 from prescriptions.refill.states import (
     BREAKERS,
     END_STATES,
@@ -76,6 +82,41 @@ def test_the_database_refuses_to_change_the_record_of_a_request(refill: RefillRe
 
 def test_the_documented_diagram_is_the_tables() -> None:
     call_command("write_refill_diagram", "--check")
+
+
+def test_the_picture_is_that_of_the_graph() -> None:
+    png = picture_file().read_bytes()
+    assert png.startswith(b"\x89PNG") and source_in(png) == source()
+    assert {tuple(map(str, arrow)) for arrow in arrows()} == ARROWS
+    said = set(re.findall(r"    (\w+) --> (\w+): (?!approved)", source_in(png)))
+    assert said == ARROWS
+
+
+def test_a_picture_of_another_table_is_out_of_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "other.png"
+    other.write_bytes(picture_file().read_bytes().replace(b"safe", b"fine"))
+    monkeypatch.setattr(write_refill_diagram, "picture_file", lambda: other)
+    with pytest.raises(CommandError, match="out of date"):
+        call_command("write_refill_diagram", "--check")
+
+
+def test_the_picture_is_drawn_again_or_the_missing_tool_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawing = tmp_path / "diagrams" / "state_machine.png"
+    monkeypatch.setattr(write_refill_diagram, "picture_file", lambda: drawing)
+    if shutil.which("dot"):
+        call_command("write_refill_diagram")
+        assert source_in(drawing.read_bytes()) == source()
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(CommandError, match="apt-get install graphviz"):
+        call_command("write_refill_diagram")
+
+
+def test_a_graph_with_another_arrow_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLE, State.HANDOFF, {})  # type: ignore[misc]
+    with pytest.raises(CommandError, match="not those of the table"):
+        call_command("write_refill_diagram", "--check")
 
 
 def test_the_graph_has_the_tables_states_and_arrows() -> None:

@@ -28,7 +28,7 @@ def test_simultaneous_sockets_are_counted_against_the_limit(site: Any) -> None:
         return len(opened), refused
 
     with site(CHAT_SOCKETS_OPEN="5") as running:
-        assert asyncio.run(run(running)) == (5, {403})
+        assert asyncio.run(run(running)) == (5, {429})
 
 
 def test_a_client_that_sends_one_byte_is_disconnected(site: Any) -> None:
@@ -40,6 +40,28 @@ def test_a_client_that_sends_one_byte_is_disconnected(site: Any) -> None:
             assert one.recv(1) == b""
         finally:
             one.close()
+
+
+@pytest.mark.parametrize(
+    "body",
+    ["Content-Length: 40", "Transfer-Encoding: chunked", "Content-Length: 5\r\nTransfer-Encoding: chunked"],
+)
+def test_a_handshake_with_a_body_is_refused_and_what_is_in_it_is_not_answered(site: Any, body: str) -> None:
+    """The client must not be left waiting: such a connection is counted by no limit."""
+    with site() as running:
+        host = running.url.removeprefix("http://")
+        head = (
+            f"GET /ws/chat/ HTTP/1.1\r\nHost: {host}\r\nOrigin: {running.url}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n{body}\r\n\r\n"
+        )
+        inner = f"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", int(host.rsplit(":", 1)[1]))) as one:
+            one.settimeout(20)
+            one.sendall((head + inner).encode())
+            came = b""
+            while piece := one.recv(65_536):
+                came += piece
+    assert came.startswith(b"HTTP/1.1 400 ") and came.count(b"HTTP/1.1") == 1
 
 
 @pytest.mark.parametrize("server", ["uvicorn", "daphne"])

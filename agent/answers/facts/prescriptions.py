@@ -8,6 +8,7 @@ from agent.answers.facts.medicines import prescription_fact
 from agent.answers.layout import numbered
 from agent.answers.prescriptions import (
     PrescriptionRow,
+    early_text,
     prescription_line,
     prescription_name,
     refill_text,
@@ -85,7 +86,8 @@ def verified_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
     if result.step.arguments.get("intent") == "refill":
         key, left = _refill_key(facts, result), int(result.result["refills_remaining"] or 0)
         more = f" {renderer.count('refills_left', left)}" if key == "verify_ok" else ""
-        text = f"{renderer.say(key, name=name)}{more}"
+        early = early_text(renderer, name, on_file or {}) if key == "verify_ok" else ""
+        text = f"{early or renderer.say(key, name=name)}{more}"
         yield Fact("refill", name, text, polarity=key == "verify_ok", is_lasting=False)
     elif notes := str(result.result.get("notes") or ""):
         is_valid = bool(result.result["has_valid_rx"])
@@ -97,7 +99,8 @@ def verified_facts(renderer: Renderer, result: StepResult) -> Iterator[Fact]:
 def _refill_key(facts: ProductFacts, result: StepResult) -> str:
     """Return the sentence that says whether a product can be refilled now, or what prevents it."""
     verified, on_file = result.result, result.evidence.get("prescription")
-    if not verified["rx_required"]:
+    is_refillable = verified["rx_status"] == "active" and verified["refills_remaining"]
+    if not verified["rx_required"] and not (on_file and is_refillable):
         return "verify_otc"
     if facts["schedule"] == "II":
         return "refill_controlled"

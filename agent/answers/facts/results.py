@@ -5,6 +5,7 @@ from typing import Final
 
 from agent.answers.facts.fact import Fact
 from agent.answers.facts.interactions import interaction_facts, taken_facts
+from agent.answers.facts.knowledge import knowledge_facts
 from agent.answers.facts.lists import equivalent_facts, list_facts, unresolved_fact
 from agent.answers.facts.medicines import product_facts, requirement_facts
 from agent.answers.facts.prescriptions import own_facts, verified_facts
@@ -27,6 +28,7 @@ FACTS: Final[Mapping[str, Callable[[Renderer, StepResult], Iterator[Fact]]]] = {
     "store.info": store_facts,
     "site.answer": site_facts,
     "medicine.taken": taken_facts,
+    "knowledge.ask": knowledge_facts,
 }
 """What makes the facts of a step's result."""
 _ANSWERED: Final = frozenset({"CITY_NOT_SERVED", "NO_EQUIVALENTS_FOUND", "unknown_medicine"})

@@ -11,13 +11,16 @@ from agent.llm.offline.frames import REPEATABLE
 from agent.llm.offline.reading.taken import medicines_taken
 from agent.llm.offline.understand import Understood
 from agent.safety import emergency
-from agent.state import ConversationState, RememberedMedication
+from agent.state import ConversationState, PendingQuestion, RememberedMedication
 from pharmacy_site.lib.text import words
 
 _ASKING: Final = frozenset(
     words("what which should can could is do does how when who מה איזה איזו כדאי האם אפשר מתי כמה איך")
 )
 _REMEMBERED: Final = frozenset({*REPEATABLE, "interaction", "same", "list"})
+_OF_REFILLS: Final = ("pickup", "confirm")
+_ENDING: Final = frozenset({"cancelled", "declined", "person", "logout"})
+_OF_HEALTH: Final = frozenset({"health", "knowledge"})
 _MOST_TAKEN: Final = 12
 _MOST_ALLERGIES: Final = 20
 _FORGOTTEN: Final = frozenset({"text", "others", "places", "offered"})
@@ -37,7 +40,7 @@ def _state_after(
 ) -> ConversationState:
     state = before.copy()
     focus = before.get("focus", [])
-    state["pending"] = None
+    state["pending"] = _still_open(understood, before)
     if not (answers and "misses" in answers[0].state):
         state["misses"] = 0
     if "refusals" in state and understood.frames:
@@ -68,11 +71,22 @@ def _state_after(
     return state
 
 
+def _still_open(understood: Understood, before: ConversationState) -> PendingQuestion | None:
+    """Return the question about a refill that is being collected: another question in between does not end it."""
+    pending = before.get("pending")
+    if not pending or not before.get("refills") or pending["kind"] not in _OF_REFILLS:
+        return None
+    ends = any(frame.intent in _ENDING for frame in understood.frames)
+    return None if ends else pending
+
+
 def _may_be_urgent(understood: Understood, turn: Turn) -> bool:
     """Return whether a message that got no facts may be an emergency in words that no rule knows."""
     unknown = any("query" in medicine for medicine in _medicines(understood))
     answered = (
-        understood.frames and not unknown and not any(frame.intent == "health" for frame in understood.frames)
+        understood.frames
+        and not unknown
+        and not any(frame.intent in _OF_HEALTH for frame in understood.frames)
     )
     if answered and not turn.refused:
         return False

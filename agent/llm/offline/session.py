@@ -8,10 +8,25 @@ from agent.answers.answer import Answer
 from agent.answers.interactions import clash_part
 from agent.answers.renderer import Renderer
 from agent.inference.base import Reply, Session, Speech, Step, StepResult, Turn
-from agent.llm.offline.allergies import allergens_said, allergy_step, products_in
+from agent.llm.offline.allergies import (
+    allergens_said,
+    allergy_step,
+    names_what_is_refilled,
+    products_in,
+    products_named,
+)
 from agent.llm.offline.clashes import clash_step, is_whole, taken_ids
 from agent.llm.offline.frames import LOST, NEEDS_MEDICINE, REFILLS, SURE, Frame
-from agent.llm.offline.plans import branch_stock, facts, listing, patients, refills, stock, talk
+from agent.llm.offline.plans import (
+    branch_stock,
+    facts,
+    listing,
+    patients,
+    refill_request,
+    refills,
+    stock,
+    talk,
+)
 from agent.llm.offline.plans.names import choose
 from agent.llm.offline.plans.plan import Plan
 from agent.llm.offline.reading.taken import medicines_taken
@@ -44,13 +59,19 @@ PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
     "branch": talk.branch,
     "person": talk.person,
     "health": talk.health,
+    "knowledge": talk.knowledge,
     "upset": talk.upset,
     "offer_person": talk.offer,
+    "is_anybody_there": talk.is_anybody_there,
     "which": talk.which,
     "identify": patients.identify,
     "prescriptions": patients.prescriptions,
     "refill_status": refills.refill_status,
     "refill": refills.refill,
+    "refill_pickup": refill_request.pickup,
+    "refill_progress": refill_request.progress,
+    "refill_cancel": refill_request.cancel,
+    "refill_resume": refill_request.resume,
     "confirm_on_card": refills.confirm_on_card,
     "renew": patients.renew,
     "renew_doctor": patients.renew_doctor,
@@ -58,6 +79,7 @@ PLANS: Final[Mapping[str, Callable[[Renderer, Frame], Plan]]] = {
     "logout": patients.logout,
     "allergy_noted": talk.allergy_noted,
     **dict.fromkeys(COURTESIES, talk.courtesy),
+    **dict.fromkeys(("cancelled", "declined"), refill_request.call_off),
 }
 
 
@@ -124,7 +146,8 @@ class OfflineSession(Session):
             answer = yield from PLANS[frame.intent](renderer, frame)
             if frame.details.get("offered"):
                 answer.pieces = [renderer.say("offered_name", name=_offered_name(renderer)), *answer.pieces]
-            answers.append(facts.lost(renderer, answer) if frame.confidence < SURE else answer)
+            is_guess = frame.confidence < SURE and frame.intent != "refill"  # whose plan asks
+            answers.append(facts.lost(renderer, answer) if is_guess else answer)
         if clash := (yield from self._clashes(renderer, answers)):
             answers.append(clash)
         if allergy := (yield from self._allergies(renderer, answers)):
@@ -142,7 +165,7 @@ class OfflineSession(Session):
         about = [
             one for each in answers for one in (*each.state.get("focus", ()), *each.state.get("shown", ()))
         ]
-        asked = [one["id"] for one in about if "id" in one]
+        asked = [*(one["id"] for one in about if "id" in one), *self._named_in_question()]
         taken = taken_ids(self._understood, self.turn)
         if intents & REFILLS:
             # What is refilled is checked against the rest of the customer's list.
@@ -151,12 +174,7 @@ class OfflineSession(Session):
         new = {one["id"] for one in medicines_taken(self._understood.message)}
         if new:  # what was talked about comes up again
             asked += products_in(state)
-        named = {
-            one.get("id")
-            for clause in self._understood.message.clauses
-            for medicine in clause.medicines
-            for one in medicine.candidates
-        }
+        named = set(self._understood.message.named_ids)
         asked.sort(key=lambda pk: pk not in named)  # if there are too many to check, these are checked
         step = clash_step(asked, taken, renderer.language, new)
         if step is None:
@@ -167,15 +185,23 @@ class OfflineSession(Session):
         part = clash_part(renderer, result, taken, warned, new=new, is_whole=whole)
         return part if part.pieces else None
 
+    def _named_in_question(self) -> list[int]:
+        """Return the medicines that a question for the knowledge base names: its answer does not say which they are."""
+        is_asked = any(frame.intent == "knowledge" for frame in self._frames)
+        return self._understood.message.named_ids if is_asked else []
+
     def _allergies(
         self, renderer: Renderer, answers: Sequence[Answer]
     ) -> Generator[Sequence[Step], Sequence[StepResult], Answer | None]:
         """Check the products of the answer against allergies; what was talked about before, when one is new."""
         state = self.turn.state
-        asked = [pk for answer in answers for pk in products_in(answer.state)]
+        asked = [pk for answer in answers for pk in products_in(answer.state)] + self._named_in_question()
         if self._understood.allergies:
             asked += products_in(state)
-        step = allergy_step(asked, allergens_said(self._understood, self.turn), self.turn)
+        listed: set[int] = set()
+        if names_what_is_refilled(self._frames):
+            listed = set(asked) - {pk for answer in answers for pk in products_named(answer.state)}
+        step = allergy_step(asked, allergens_said(self._understood, self.turn), self.turn, listed=listed)
         if step is None:
             return None
         self._own_checks += 1

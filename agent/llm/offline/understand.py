@@ -13,6 +13,7 @@ from agent.inference.base import Turn
 from agent.llm.offline.frames import LOST, PLAIN_FACTS, SURE, Frame
 from agent.llm.offline.reading.allergies import allergies_apart
 from agent.llm.offline.reading.decide import decide
+from agent.llm.offline.reading.health import health_frames, reviewed_instead
 from agent.llm.offline.reading.message import Message
 from agent.llm.offline.reading.recognise import recognise
 from agent.safety import policy
@@ -57,15 +58,18 @@ def _understood(
     frames = decided.frames
     if turn.refused:
         return _refused(turn, renderer, message, frames)
+    if turn.is_reviewed or not decided.answers_question:
+        frames = health_frames(turn, message, frames, renderer.language)
     first = frames[0] if frames else Frame("unknown", 0.4)
-    if first.intent == "language":
+    if "language" in first.details:
         renderer = Renderer(turn, first.details["language"])
     if said and (first.confidence < LOST or first.intent == "unknown"):
         return Understood(renderer, (Frame("allergy_noted", 0.95, details={"allergies": said}),), message)
-    if first.confidence < LOST or first.intent == "unknown":
+    if (first.confidence < LOST and first.intent != "refill") or first.intent == "unknown":
         misses = int(turn.state.get("misses") or 0) + 1
         return Understood(renderer, (), message, (not_understood(renderer, misses),))
-    return Understood(renderer, frames, message, answers_question=decided.answers_question)
+    answers_question = decided.answers_question and not turn.is_reviewed
+    return Understood(renderer, frames, message, answers_question=answers_question)
 
 
 def _language(turn: Turn, message: Message) -> Language:
@@ -80,6 +84,9 @@ def _refused(turn: Turn, renderer: Renderer, message: Message, frames: Sequence[
     """Refuse advice; a plain fact that is asked for in a clause of its own is still answered."""
     medicines = [medicine for frame in frames for medicine in frame.medicines]
     part = refusal(renderer, turn.refused, turn.state, medicines)
+    if questions := reviewed_instead(turn, renderer.language):
+        part.suggestions = [*part.suggestions, *questions]
+        part.state["knowledge"] = {"question": questions[0], "entries": [], "offered": questions}
     plain: list[Frame] = []
     if len(message.clauses) > 1:
         allowed = [

@@ -1,4 +1,4 @@
-"""`manage.py load_demo`: stores, medications, stock, patients, staff and a shop that embeds the chat.
+"""`manage.py load_demo`: stores, medications, stock, patients, staff, knowledge and a shop that embeds the chat.
 
 Dates are counted from today.
 """
@@ -14,6 +14,8 @@ import agent.demo
 import inventory.demo
 import prescriptions.demo
 import stores.demo
+from agent.knowledge.importing import knowledge_import
+from agent.knowledge.roles import CUSTOMER
 from stores.models import Store
 
 
@@ -42,6 +44,12 @@ class Command(BaseCommand):
             inventory.demo.load(folder)
             loaded = prescriptions.demo.load(folder)
             agent.demo.load(options["port"])
+            # Each file is of the collection of the role that it is named after. What patients read, customers ask for, too.
+            for path in sorted((folder / "knowledge").glob("*.yaml")):
+                role = path.name.split(".")[0]
+                knowledge_import(path, role=role)
+                if role.startswith("patient_"):
+                    knowledge_import(path, role=CUSTOMER)
         self.stdout.write(f"Demo data: {loaded.patients} patients, {loaded.prescriptions} prescriptions.")
         self._print_logins(loaded.logins)
 

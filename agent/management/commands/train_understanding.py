@@ -1,7 +1,6 @@
-"""`train_understanding [--report]`: train the classifiers and write their weights, or measure them."""
+"""`train_understanding [--report] [--only NAME]`: train the classifiers and write their weights, or measure them."""
 
 from argparse import ArgumentParser
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agent.safety.emergency.detection import is_alarm, urgent_part
 from agent.safety.emergency.rules import matched
-from agent.understanding import HARMLESS, URGENT, classifier, glue, training
+from agent.understanding import HARMLESS, HEALTH, URGENT, classifier, training
 from agent.understanding.classifier import Classifier
 from agent.understanding.training import Labelled
 
@@ -30,46 +29,60 @@ class Command(BaseCommand):
             action="store_true",
             help="measure on authors that were left out of the training, and write nothing",
         )
+        parser.add_argument(
+            "--only", choices=["urgency", "urgency_kind", "subject"], help="train this classifier alone"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Train the classifiers and write their weights, or print how they measure."""
-        folder = Path(settings.BASE_DIR) / "fixtures" / "understanding"
-        urgency, sentences = folder / "urgency.jsonl", folder / "glue.jsonl"
+        fixtures = Path(settings.BASE_DIR) / "fixtures"
+        urgency = fixtures / "understanding" / "urgency.jsonl"
+        rows, data = training.labelled_read(urgency), training.data_hash(urgency)
+        subjects, subject_data = training.subjects_read(
+            fixtures / "understanding" / "subjects.jsonl", fixtures / "knowledge"
+        )
         try:
             if options["report"]:
-                self._report(training.labelled_read(urgency))
-                self._report_glue(training.labelled_read(sentences))
+                self._report(rows)
+                self._report_subjects(subjects)
             else:
-                self._train(
-                    urgency, {"urgency": training.train_urgency, "urgency_kind": training.train_kinds}
-                )
-                self._train(sentences, {"glue": training.train_glue})
-                usual = training.usual_words(training.labelled_read(sentences))
-                glue.WORDS.write_text("\n".join([*usual, glue.END]) + "\n", encoding="utf-8")
+                for name, train, of, hashed in (
+                    ("urgency", training.train_urgency, rows, data),
+                    ("urgency_kind", training.train_kinds, rows, data),
+                    ("subject", training.train_subjects, subjects, subject_data),
+                ):
+                    if name in (options["only"] or name):
+                        self._train(name, train, of, hashed)
         except ImportError as error:
             raise CommandError(
                 f"{error.name} is not installed; make lint or make test installs it"
             ) from error
 
     def _train(
-        self, path: Path, trainers: Mapping[str, Callable[[Sequence[Labelled], str], Classifier]]
+        self,
+        name: str,
+        train: Callable[[Sequence[Labelled], str], Classifier],
+        rows: Sequence[Labelled],
+        data: str,
     ) -> None:
-        rows, data = training.labelled_read(path), training.data_hash(path)
-        for name, train in trainers.items():
-            made = train(rows, data)
-            training.write(made, classifier.FOLDER / f"{name}.tsv")
-            self.stdout.write(f"{name}: {len(rows)} sentences, {len(made.weights)} features")
+        made = train(rows, data)
+        training.write(made, classifier.FOLDER / f"{name}.tsv")
+        self.stdout.write(f"{name}: {len(rows)} sentences, {len(made.weights)} features")
 
-    def _report_glue(self, rows: Sequence[Labelled]) -> None:
-        """Print how many sentences of each label would be shown, of authors left out of the training."""
-        shown: Counter[str] = Counter()
-        for author in sorted({row.author for row in rows}):
-            trained = training.train_glue([row for row in rows if row.author != author])
-            for row in (row for row in rows if row.author == author):
-                shown[row.label] += glue.label_of(row.text, trained) == glue.CONNECT
-        of_label = Counter(row.label for row in rows)
-        parts = [f"{label} {shown[label]}/{of_label[label]}" for label in glue.LABELS]
-        self.stdout.write(f"glue, shown: {', '.join(parts)}")
+    def _report_subjects(self, rows: Sequence[Labelled]) -> None:
+        """Print for authors left out of the training how many questions about health are recognised, and how many others taken for one."""
+        found: list[tuple[bool, bool]] = []
+        for fold in training.folds(rows, FOLDS):
+            left_out = set(fold)
+            trained = training.train_subjects([row for n, row in enumerate(rows) if n not in left_out])
+            for row in (rows[place] for place in fold):
+                scores = trained.scores(row.text)
+                found.append((row.label == HEALTH, max(scores, key=scores.__getitem__) == HEALTH))
+        health = [taken for is_health, taken in found if is_health]
+        others = [taken for is_health, taken in found if not is_health]
+        self.stdout.write(
+            f"subject: health recognised {sum(health) / len(health):.3f}, others taken for it {sum(others) / len(others):.3f}"
+        )
 
     def _report(self, rows: Sequence[Labelled]) -> None:
         """Print how many emergencies and false alarms are found in sentences of authors left out of the training."""

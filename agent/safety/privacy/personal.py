@@ -11,10 +11,11 @@ from datetime import date
 from typing import Final
 
 from pharmacy_site.lib.vocabulary import (
+    ENGLISH_DAY,
     ENGLISH_NUMBERS,
     HEBREW,
+    HEBREW_DAY_WORD,
     HEBREW_END,
-    HEBREW_NUMBERS,
     HEBREW_START,
     MONTH,
     NUMBER_WORDS,
@@ -73,7 +74,7 @@ _ID_WORD: Final = re.compile(
     r"|(?:מספר|מס'?) (?:ה?מטופלת?|ה?תיק|ה?חברה?|ה?לקוחה?|ה?כרטיס|ה?רשומה|ה?מבוטחת?)|כרטיס אשראי"
 )
 _NAMED_ID: Final = re.compile(rf"(?:{_ID_WORD.pattern})[^\d\n]{{0,25}}?(?P<number>\d(?:[ .-]?\d){{4,}})")
-_NUMBER_OF_OURS: Final = re.compile(
+NUMBER_OF_OURS: Final = re.compile(
     r"(?:\b(?:prescription|rx|order|invoice|receipt|voucher|ticket|store|branch)|מרשם|הזמנה|קבלה|חשבונית|שובר|סניף)[^\d\n]{0,12}$"
 )
 _NAMED_CODE: Final = re.compile(
@@ -99,22 +100,21 @@ _SHORT_DATE: Final = re.compile(r"(?<!\d)(?<!\d[./-])(\d{1,2})([./-])(\d{1,2})\2
 
 _MONTH: Final = f"(?:{MONTH})"
 _UP_TO_NINETY: Final = "|".join(word for word, number in ENGLISH_NUMBERS.items() if number < 100)
-_ORDINAL: Final = (
-    "(?:(?:twenty|thirty)[ -])?(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth)|tenth|eleventh|twelfth"
-    "|thirteenth|fourteenth|fifteenth|sixteenth|seventeenth|eighteenth|nineteenth|twentieth|thirtieth"
-)
 _YEAR: Final = rf"(?:\d{{4}}|(?:nineteen|twenty)(?:[ -](?:hundred|oh|and|{_UP_TO_NINETY}))+|two thousand(?:[ -](?:and|{_UP_TO_NINETY}))*)"
-_HEBREW_NUMBER: Final = (
-    f"(?:ראשון|שני|שלישי|רביעי|חמישי|שישי|שביעי|שמיני|תשיעי|עשירי|{'|'.join(HEBREW_NUMBERS)}|מאות|אלף|אלפיים)"
-)
+_HEBREW_NUMBER: Final = f"(?:{HEBREW_DAY_WORD}|מאות|אלף|אלפיים)"
 _WORD_DATES: Final = re.compile(
-    rf"\b(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?)(?: day)?(?: of)? {_MONTH},? {_YEAR}\b"
-    rf"|\b{_MONTH} (?:the )?(?:{_ORDINAL}|\d{{1,2}}(?:st|nd|rd|th)?),? {_YEAR}\b"
+    rf"\b(?:{ENGLISH_DAY}|\d{{1,2}}(?:st|nd|rd|th)?)(?: day)?(?: of)? {_MONTH},? {_YEAR}\b"
+    rf"|\b{_MONTH} (?:the )?(?:{ENGLISH_DAY}|\d{{1,2}}(?:st|nd|rd|th)?),? {_YEAR}\b"
     rf"|{HEBREW_START}[הבלו]{{0,2}}-?(?:{_HEBREW_NUMBER}|\d{{1,2}})(?: ו?{_HEBREW_NUMBER})* [בל]?{_MONTH} (?:שנת )?(?:\d{{4}}|{_HEBREW_NUMBER}(?: ו?{_HEBREW_NUMBER})+)"
 )
 _BIRTHDAY: Final = re.compile(
     rf"(?<!\d)(?:\d{{1,2}}(?:st|nd|rd|th)?(?: of)? [בל]?-?{_MONTH}|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?"
     rf"|[בל]?-?{_MONTH},? (?:19|20)\d\d)(?!\w)"
+    rf"|\b(?:{ENGLISH_DAY})(?: day)?(?: of)? {_MONTH}\b|\b{_MONTH} (?:the )?(?:{ENGLISH_DAY})\b"
+    rf"|{HEBREW_START}[הבלו]{{0,2}}-?{HEBREW_DAY_WORD}(?: ו?{HEBREW_DAY_WORD})* [בל]-?{_MONTH}{HEBREW_END}"
+)
+_DAY_AND_MONTH: Final = re.compile(
+    rf"(?<!\d)(?<!\d[./-])(\d{{1,2}})[./-](\d{{1,2}})(?!\d)(?![./-]\d)(?! ?(?:{_UNIT}))"
 )
 _COMPACT: Final = re.compile(r"(?<!\d)(?:(?:19|20)\d{6}|\d{4}(?:19|20)\d\d)(?!\d)")
 
@@ -195,6 +195,8 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 def _dates(text: str, today: date) -> Iterator[tuple[int, int]]:
     """Yield dates of birth: long past, in a message that speaks of birth, or in words."""
     spans = [match.span() for match in _WORD_DATES.finditer(text) if not _is_recent(match.group(), today)]
+    if BIRTH_WORD.search(text):
+        spans += [match.span() for match in _BIRTHDAY.finditer(text)]
     if _DIGIT.search(text):
         spans += _dates_in_digits(text, today)
     done = 0
@@ -217,8 +219,10 @@ def _dates_in_digits(text: str, today: date) -> Iterator[tuple[int, int]]:
             if is_past and is_calendar_date(match):
                 yield match.span()
     if BIRTH_WORD.search(text):
-        yield from (match.span() for match in _BIRTHDAY.finditer(text))
         yield from (match.span() for match in _COMPACT.finditer(text))
+        for match in _DAY_AND_MONTH.finditer(text):
+            if is_day_and_month(int(match[1]), int(match[2])):
+                yield match.span()
 
 
 def _is_recent(words: str, today: date) -> bool:
@@ -259,7 +263,7 @@ def _numbers(text: str) -> Iterator[Found]:
             yield (*match.span(), kind)
     lone = len(text.split()) <= 3 or bool(CODE_WORD.search(text))
     for start, end in codes_in(text):
-        is_ours = _NUMBER_OF_OURS.search(text[max(0, start - 40) : start])
+        is_ours = NUMBER_OF_OURS.search(text[max(0, start - 40) : start])
         if (end - start == 6 or lone) and not is_ours and free(start, end):
             yield start, end, "CODE"
 

@@ -1,4 +1,4 @@
-"""Play the scenarios against the real stack and report how many pass: `manage.py evaluate pharmacy`."""
+"""Play the scenarios against the real stack (`manage.py evaluate pharmacy`), or measure retrieval (`… knowledge`, `… wordings`)."""
 
 import json
 import time
@@ -16,14 +16,18 @@ from evaluation.metrics import summary
 from evaluation.records import evaluation_record
 from evaluation.run import evaluation_run
 from evaluation.scenario import LANGUAGES, scenarios_all, scenarios_chosen
+from pharmacy_site.lib.importing import ImportRefused
 
 
 class Command(BaseCommand):
-    help = "Play whole conversations against the real stack, in processes and databases of their own, and judge them."
+    help = (
+        "Play whole conversations against the real stack, in processes and databases of their own, and judge them;"
+        " or measure how well the knowledge base is searched."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         families = sorted({scenario.family for scenario in scenarios_all()})
-        parser.add_argument("suite", choices=["pharmacy"])
+        parser.add_argument("suite", choices=["pharmacy", "knowledge", "wordings"])
         parser.add_argument("--model", choices=["offline", "openai"], default="offline")
         parser.add_argument("--customer", choices=["scripted", "model"], default="scripted")
         parser.add_argument("--trials", type=int, default=4)
@@ -32,9 +36,53 @@ class Command(BaseCommand):
         parser.add_argument("--scenario", action="append", default=[], help="only these; may be repeated")
         parser.add_argument("--workers", type=int, help="processes; one per core unless given")
         parser.add_argument("--json", type=Path, help="write the whole run there")
+        parser.add_argument(
+            "--file", type=Path, action="append", default=[],
+            help="knowledge: measure this file, as import_knowledge takes it, instead of what is published; may be repeated",
+        )  # fmt: skip
+        parser.add_argument(
+            "--sample", type=int, default=300, help="knowledge: how many questions are re-asked"
+        )
+        parser.add_argument(
+            "--elsewhere", type=Path, help="knowledge: a text of sentences that have no answer, one a line"
+        )
         parser.add_argument("--compare", type=Path, help="say what differs from the run in this file")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["suite"] == "knowledge":
+            self._knowledge(options)
+        elif options["suite"] == "wordings":
+            self._wordings()
+        else:
+            self._pharmacy(options)
+
+    def _knowledge(self, options: dict[str, Any]) -> None:
+        if find_spec("bm25s") is None:
+            raise CommandError(
+                "bm25s is not installed: run `python -m pip install -r tests/requirements.txt`"
+            )
+        from evaluation import knowledge_report
+
+        try:
+            measured = knowledge_report.measure(options["file"], options["elsewhere"], options["sample"])
+        except ImportRefused as refused:
+            raise CommandError(str(refused)) from None
+        if not measured:
+            raise CommandError("nothing is published: load the demo data, import, or name a --file")
+        if options["json"]:
+            text = json.dumps(measured, ensure_ascii=False, indent=1)
+            options["json"].write_text(text + "\n", encoding="utf-8")
+        self._write(knowledge_report.lines(measured))
+
+    def _wordings(self) -> None:
+        from evaluation import wordings
+
+        measured = wordings.wordings_measure()
+        if not measured:
+            raise CommandError("no published entry has other wordings: load the demo data")
+        self._write(wordings.lines(measured))
+
+    def _pharmacy(self, options: dict[str, Any]) -> None:
         # The workers set their clock with it; the site itself does without.
         if find_spec("time_machine") is None:
             raise CommandError(

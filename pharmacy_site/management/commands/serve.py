@@ -9,9 +9,14 @@ import uvicorn
 from django.conf import settings
 from django.core.management.base import BaseCommand
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 LARGEST_MESSAGE: Final = 1024 * 1024
 REQUEST_SECONDS: Final = 10.0
+# Of a client that was told that its WebSocket is closed: so many frames may have been on their way.
+HEARD_OUT: Final = 100
+LAST_SECONDS: Final = 1.0
+UNREADABLE: Final = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class RequestTimeoutProtocol(H11Protocol):
@@ -45,6 +50,34 @@ class RequestTimeoutProtocol(H11Protocol):
             self._timeout = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
 
+class ClosingProtocol(WebSocketsSansIOProtocol):
+    """WebSocket that refuses a handshake with a body, and drops a client which goes on sending after it was closed.
+
+    Uvicorn would leave the first without an answer, open and uncounted for as long as the client likes; of the second it
+    would read and discard what comes for ten seconds, at the cost of all other connections.
+    """
+
+    _behind_close = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Parse received bytes; answer 400 and close if they are no valid handshake."""
+        super().data_received(data)
+        if self.conn.handshake_exc is not None and not self.handshake_initiated:
+            self.transport.write(UNREADABLE)
+            self.transport.close()
+
+    def send_receive_event_to_app(self) -> None:
+        """Hand a message on, or count it when the WebSocket is closed."""
+        super().send_receive_event_to_app()
+        if not self.close_sent:
+            return
+        self._behind_close += 1
+        if self._behind_close == HEARD_OUT:
+            # What it sends waits on its own side, and it can still read why it was closed.
+            self.transport.pause_reading()
+            self.loop.call_later(LAST_SECONDS, self.transport.abort)
+
+
 class Command(BaseCommand):
     """Serves until SIGTERM or Ctrl-C; answers that are being made are finished first."""
 
@@ -63,6 +96,7 @@ class Command(BaseCommand):
             port=port,
             workers=workers,
             http=RequestTimeoutProtocol,
+            ws=ClosingProtocol,
             ws_max_size=LARGEST_MESSAGE,
             # Compression would keep a window in memory for every socket.
             ws_per_message_deflate=False,

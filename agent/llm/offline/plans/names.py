@@ -40,7 +40,8 @@ def asked_by_name(
 def is_from_context(medication: RememberedMedication, result: StepResult) -> bool:
     """Return whether a tool answered an unknown name with the medicine talked about before (S2's context)."""
     matched = result.evidence.get("matched_by") or result.result.get("matchedBy")
-    return result.ok and "id" not in medication and matched == "context"
+    found = result.ok or result.code == "CITY_NOT_SERVED"
+    return found and "id" not in medication and matched == "context"
 
 
 def not_known(

@@ -14,7 +14,9 @@ from agent.answers.renderer import Renderer
 from agent.inference.base import Step
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.plans.plan import Plan
-from agent.llm.offline.plans.refills import list_step, refill, refill_status, waits
+from agent.llm.offline.plans.refill_request import cancel, progress, resume
+from agent.llm.offline.plans.refill_status import list_step, waits
+from agent.llm.offline.plans.refills import refill, refill_status
 from agent.llm.offline.plans.whose import ask_identifier, elsewhere, failed
 from agent.state import ConversationState
 
@@ -29,8 +31,10 @@ def identify(renderer: Renderer, frame: Frame) -> Plan:
     if result.result.get("verified"):
         return (yield from PATIENT_PLANS[waiting.intent](renderer, waiting, identifier))
     if result.result.get("limited"):
-        return Answer([renderer.say("code_limited")], suggestions=[renderer.say("chip_person")])
-    if renderer.turn.identity_policy != "otp":
+        limited = "birth_limited" if renderer.turn.identity_policy == "dob" else "code_limited"
+        when = renderer.count(*result.result["wait"])
+        return Answer([renderer.say(limited, when=when)], suggestions=[renderer.say("chip_person")])
+    if renderer.turn.identity_policy == "identifier":
         return Answer(
             [renderer.say("no_account")],
             suggestions=[renderer.say("chip_person")],
@@ -39,8 +43,9 @@ def identify(renderer: Renderer, frame: Frame) -> Plan:
                 "waiting": waiting.remembered(),
             },
         )
+    asked = "birth_asked" if renderer.turn.identity_policy == "dob" else "code_sent"
     return Answer(
-        [Fact("identity", "", renderer.say("code_sent"), is_lasting=False)],
+        [Fact("identity", "", renderer.say(asked), is_lasting=False)],
         cards=[identity_card(renderer)],
         state={"waiting": waiting.remembered(), "pending": None},
     )
@@ -101,11 +106,12 @@ def renew_doctor(renderer: Renderer, frame: Frame) -> Plan:
 
 
 def resend(renderer: Renderer, frame: Frame) -> Plan:
-    """Ask for the contact again, to send another code: it is not stored."""
+    """Ask for the contact again, to open another challenge: it is not stored."""
     yield from ()
     if renderer.turn.identity_elsewhere:
         return elsewhere(renderer, Frame("prescriptions", 0.9))
-    return Answer([renderer.say("code_waiting")], suggestions=[renderer.say("chip_person")])
+    waits_for = "birth_waiting" if renderer.turn.identity_policy == "dob" else "code_waiting"
+    return Answer([renderer.say(waits_for)], suggestions=[renderer.say("chip_person")])
 
 
 def logout(renderer: Renderer, frame: Frame) -> Plan:
@@ -115,4 +121,11 @@ def logout(renderer: Renderer, frame: Frame) -> Plan:
     return Answer([done], state={"waiting": None, "prescriptions": [], "pending": None})
 
 
-PATIENT_PLANS = {"prescriptions": prescriptions, "refill_status": refill_status, "refill": refill}
+PATIENT_PLANS = {
+    "prescriptions": prescriptions,
+    "refill_status": refill_status,
+    "refill": refill,
+    "refill_progress": progress,
+    "refill_resume": resume,
+    "refill_cancel": cancel,
+}

@@ -9,38 +9,30 @@ from agent.answers.facts.fact import Fact, chosen
 from agent.answers.facts.results import facts_of
 from agent.answers.facts.stores import no_level_fact, total_fact
 from agent.answers.interactions import pairs_part
-from agent.answers.layout import numbered
 from agent.answers.prescriptions import (
     PrescriptionRow,
     prescribed,
-    prescription_line,
     prescription_name,
     remembered_prescription,
 )
 from agent.answers.products import about
-from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.evidence import totals_of
 from agent.inference.base import Step, StepResult
 from agent.llm.offline.frames import Frame, asks_for_several
 from agent.llm.offline.plans.plan import Plan
+from agent.llm.offline.plans.refill_names import given_up, is_given_up, own_names, wanted_question
+from agent.llm.offline.plans.refill_request import collect
+from agent.llm.offline.plans.refill_status import (
+    fitting_rows,
+    lines_of,
+    list_step,
+    not_prescribed,
+    status_of_one,
+    waits,
+)
 from agent.llm.offline.plans.whose import ask_identifier, failed
 from agent.state import ConversationState, PendingQuestion, RememberedMedication
-
-
-def list_step(identifier: str) -> Step:
-    """Return the call that lists a customer's prescriptions."""
-    arguments = {"user_identifier": identifier, "action": "LIST", "prescription_id": None}
-    return Step("prescription_management", arguments)
-
-
-def waits(frame: Frame, rows: Sequence[PrescriptionRow]) -> PendingQuestion:
-    """Return the question which of these prescriptions is meant."""
-    return {
-        "kind": "which_prescription",
-        "frame": frame.remembered(),
-        "options": [remembered_prescription(row) for row in rows],
-    }
 
 
 def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = None) -> Plan:
@@ -48,73 +40,28 @@ def refill_status(renderer: Renderer, frame: Frame, identifier: str | None = Non
     identifier = identifier or renderer.turn.identifier
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(renderer, frame)
+    if is_given_up(frame):
+        return (yield from given_up(renderer, frame, "max_attempts"))
+    frame, question = yield from own_names(renderer, frame)
+    if question:
+        return question
     if asks_for_several(frame):
         return (yield from _several(renderer, frame, identifier))
-    picked = frame.details.get("prescription")
-    state: ConversationState = {"waiting": None}
-    if not picked:
-        [found] = yield [list_step(identifier)]
-        if not found.ok:
-            return failed(renderer, frame, found.code)
-        rows: list[PrescriptionRow] = list(found.result["prescriptions"])
-        state["prescriptions"] = [remembered_prescription(row) for row in rows]
-        if not rows:
-            return Answer(chosen(facts_of(renderer, found), "prescriptions"), state=state)
-        fitting = _fitting(rows, frame.medicines[0]) if frame.medicines else rows
-        if frame.medicines and not fitting:
-            missing = _not_prescribed(renderer, frame.medicines[0])
-            return Answer(
-                [missing, _lines(renderer, rows)], suggestions=[renderer.say("chip_person")], state=state
-            )
-        if len(fitting) > 1:
-            state["prescriptions"] = [remembered_prescription(row) for row in fitting]
-            state["pending"] = waits(frame, fitting)
-            chips = [
-                renderer.say("chip_refill", name=prescription_name(renderer, row)) for row in fitting[:3]
-            ]
-            asks = renderer.say("which_prescription")
-            return Answer([asks, _lines(renderer, fitting)], suggestions=chips, state=state)
-        picked = remembered_prescription(fitting[0])
-    arguments = {"user_identifier": identifier, "action": "REFILL_STATUS", "prescription_id": picked["id"]}
-    [result] = yield [Step("prescription_management", arguments)]
-    if not result.ok:
-        return failed(renderer, frame, result.code)
-    row: PrescriptionRow = result.result["prescription"]
-    facts = {one["presc_id"]: one for one in result.evidence.get("prescriptions", ())}
-    state["focus"] = [prescribed(row)]
-    chips = [renderer.say("chip_stock", name=prescription_name(renderer, row)), renderer.say("chip_person")]
-    said = chosen(facts_of(renderer, result), "refill")
-    return Answer(said, cards=[prescriptions_card(renderer, [row], facts)], suggestions=chips, state=state)
-
-
-def _not_prescribed(renderer: Renderer, medicine: RememberedMedication) -> Fact:
-    """Return that the customer's file has no prescription for a medicine."""
-    name = renderer.name(medicine)
-    text = renderer.say("no_such_prescription", name=name)
-    return Fact("prescription_state", name, text, polarity=False, is_lasting=False)
-
-
-def _lines(renderer: Renderer, rows: Sequence[PrescriptionRow]) -> Fact:
-    """Return these prescriptions, to choose from."""
-    lines = numbered([prescription_line(renderer, row, {}) for row in rows])
-    return Fact("prescriptions", "", lines, is_lasting=False)
-
-
-def _fitting(rows: Sequence[PrescriptionRow], medicine: RememberedMedication) -> list[PrescriptionRow]:
-    """Return the prescriptions that the customer may mean; of several for one product, those that can be refilled."""
-    ids = (
-        {medicine["id"]} if "id" in medicine else {option["id"] for option in medicine.get("candidates", ())}
-    )
-    fitting = [row for row in rows if row["med_id"] in ids]
-    usable = [row for row in fitting if row["can_refill"]]
-    return usable or fitting
+    return (yield from status_of_one(renderer, frame, identifier))
 
 
 def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> Plan:
     """Check stock and prescription for a refill, and ask whether it shall be passed to a pharmacist (S1)."""
     identifier = identifier or renderer.turn.identifier
+    if not is_given_up(frame) and (question := wanted_question(renderer, frame)):
+        return question
     if identifier is None or frame.details.get("other_person"):
         return ask_identifier(renderer, frame)
+    if is_given_up(frame):
+        return (yield from given_up(renderer, frame, "max_attempts"))
+    frame, question = yield from own_names(renderer, frame)
+    if question:
+        return question
     if asks_for_several(frame):
         return (yield from _several(renderer, frame, identifier))
     medicine = frame.medicines[0] if frame.medicines else None
@@ -123,7 +70,7 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
         if picked:
             medicine = {"id": picked["med_id"], "en": picked["en"], "he": picked["he"]}
         else:
-            return (yield from refill_status(renderer, frame, identifier))
+            return (yield from status_of_one(renderer, frame, identifier))
     found, *results = yield [list_step(identifier), *_refill_steps(renderer, medicine, identifier)]
     outcome = _outcome(renderer, medicine, results)
     if outcome.failure:
@@ -131,12 +78,14 @@ def refill(renderer: Renderer, frame: Frame, identifier: str | None = None) -> P
     said, state = [*outcome.pieces], ConversationState({"waiting": None, "focus": [medicine.copy()]})
     # What is refilled is checked against the rest of the list.
     state["prescriptions"] = [remembered_prescription(row) for row in found.result.get("prescriptions", ())]
+    offered: Sequence[str] = ()
     if outcome.is_eligible:
-        asked = yield from _asked_to_confirm(renderer, [outcome])
+        asked = yield from _collected(renderer, frame, [outcome])
         said += asked.pieces
+        offered = asked.suggestions
         state.update(asked.state)
     name = renderer.name(medicine)
-    chips = [renderer.say("chip_person"), renderer.say("chip_where", name=name)]
+    chips = [*offered, renderer.say("chip_person"), renderer.say("chip_where", name=name)]
     return Answer(said, suggestions=chips, state=state)
 
 
@@ -145,6 +94,7 @@ class _Outcome:
     """What became of one medicine of a refill: what is said of it, and the prescription that a pharmacist may refill."""
 
     name: str
+    medicine: RememberedMedication
     pieces: Sequence[Piece] = ()
     is_eligible: bool = False
     prescription_id: int | None = None
@@ -167,11 +117,12 @@ def _outcome(renderer: Renderer, medicine: RememberedMedication, results: Sequen
     stocked, verified = results
     name = renderer.name(medicine)
     if not verified.ok:
-        return _Outcome(name, failure=verified.code)
+        return _Outcome(name, medicine, failure=verified.code)
     [verdict] = chosen(facts_of(renderer, verified), "refill")
     on_file = verified.evidence["prescription"]
     return _Outcome(
         name,
+        medicine,
         [verdict, _stock(renderer, stocked, verified)],
         is_eligible=bool(verdict.polarity),
         prescription_id=on_file["presc_id"] if on_file else None,
@@ -187,27 +138,26 @@ def _stock(renderer: Renderer, stocked: StepResult, verified: StepResult) -> Fac
     return total_fact(renderer, facts, found.get(facts["id"], 0))
 
 
-def _asked_to_confirm(
-    renderer: Renderer, outcomes: Sequence[_Outcome], *, names_them: bool = False
+def _collected(
+    renderer: Renderer, frame: Frame, outcomes: Sequence[_Outcome]
 ) -> Generator[Sequence[Step], Sequence[StepResult], Answer]:
-    """Ask on a card whether these refills shall be passed to a pharmacist; without a card, whether a person shall come."""
-    ids = [one.prescription_id for one in outcomes]
-    asking: dict[str, object] = {"prescription_id": ids[0]} if len(ids) == 1 else {"prescription_ids": ids}
-    [asked_back] = yield [Step("refill.ask", asking)]
-    if not asked_back.result:
-        return Answer(
-            [renderer.say("refill_offer")], state={"pending": {"kind": "offer_person", "reason": "refill"}}
-        )
-    names = listed([one.name for one in outcomes], renderer.language)
-    says = renderer.say("refill_confirm_named", names=names) if names_them else renderer.say("refill_confirm")
-    return Answer([says], state={"pending": {"kind": "confirm"}})
+    """Take up a request for these medicines."""
+    found = [(one.prescription_id, one.medicine) for one in outcomes if one.prescription_id is not None]
+    ids, medicines = [pk for pk, _one in found], [one for _pk, one in found]
+    return (yield from collect(renderer, frame, ids, medicines))
 
 
 def confirm_on_card(renderer: Renderer, frame: Frame) -> Plan:
     """Point to the card that asks for the yes: a typed one confirms nothing."""
     yield from ()
-    says = renderer.say("refill_on_card", yes=renderer.say("confirm_yes"))
-    return Answer([says], suggestions=[renderer.say("chip_person")], state={"pending": {"kind": "confirm"}})
+    waiting: PendingQuestion = renderer.turn.state.get("pending") or {"kind": "confirm"}
+    # The card about a cancellation leaves no question with a refill behind it.
+    is_cancellation = frame.details.get("cancels") or (
+        waiting["kind"] == "confirm" and "frame" not in waiting and not renderer.turn.state.get("refills")
+    )
+    yes = renderer.say("confirm_cancel_yes" if is_cancellation else "confirm_yes")
+    says = renderer.say("refill_on_card", yes=yes)
+    return Answer([says], suggestions=[renderer.say("chip_person")], state={"pending": waiting})
 
 
 # -- Several medicines in one request ----------------------------------------------------------------------------
@@ -249,10 +199,10 @@ def _several(renderer: Renderer, frame: Frame, identifier: str) -> Plan:
         outcomes, said = [], [Answer(_status(renderer, known, asked))]
         facts = {one["presc_id"]: one for one in found.evidence.get("prescriptions", ())}
         said[0].cards = [prescriptions_card(renderer, asked.rows, facts)] if asked.rows else []
-    said += [Answer([_not_prescribed(renderer, one)]) for one in asked.missing]
+    said += [Answer([not_prescribed(renderer, one)]) for one in asked.missing]
     said.append((yield from _checked_together(renderer, asked.products)))
     if eligible := [one for one in outcomes if one.is_eligible]:
-        said.append((yield from _asked_to_confirm(renderer, eligible, names_them=True)))
+        said.append((yield from _collected(renderer, frame, eligible)))
     if asked.unclear:
         said.append(_which(renderer, frame, asked))
     whole = joined(said)
@@ -269,13 +219,14 @@ def _sorted_out(rows: Sequence[PrescriptionRow], frame: Frame) -> _Asked:
         products = {row["med_id"]: prescribed(row) for row in rows}
         return replace(asked, products=list(products.values()))
     for medicine in frame.medicines:
-        fitting = _fitting(rows, medicine)
-        if len(fitting) > 1:
+        fitting = fitting_rows(rows, medicine)
+        if len(fitting) > 1 or (fitting and medicine.get("likely")):
             asked.unclear += fitting
             asked.unclear_medicine = asked.unclear_medicine or medicine
         elif fitting:
             asked.rows.append(fitting[0])
-            asked.products.append(prescribed(fitting[0]))
+            said = medicine.get("said") or medicine.get("query") or ""
+            asked.products.append({**prescribed(fitting[0]), "said": said})
         elif "id" in medicine and frame.intent == "refill":
             asked.products.append(medicine)
         else:
@@ -313,5 +264,5 @@ def _which(renderer: Renderer, frame: Frame, asked: _Asked) -> Answer:
     medicines = (asked.unclear_medicine,) if asked.unclear_medicine else ()
     pending = waits(replace(frame, medicines=medicines), asked.unclear)
     return Answer(
-        [renderer.say("which_prescription"), _lines(renderer, asked.unclear)], state={"pending": pending}
+        [renderer.say("which_prescription"), lines_of(renderer, asked.unclear)], state={"pending": pending}
     )

@@ -8,7 +8,9 @@ from agent.answers.branches import WEEK, StoreDescription, stores_of
 from agent.answers.facts.fact import Fact, chosen
 from agent.answers.facts.results import facts_of
 from agent.answers.facts.stores import branch_fact
-from agent.answers.handoffs import handed_off, person_offered, person_question
+from agent.answers.handoffs import REASON_OF_TOPIC, handed_off, person_offered, person_question
+from agent.answers.knowledge import knowledge_answer
+from agent.answers.refills import refills_answer
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
 from agent.inference.base import Step
@@ -61,6 +63,7 @@ def site(renderer: Renderer, frame: Frame) -> Plan:
     """Answer a question about parking, deliveries and the like with the text that staff wrote.
 
     Its row says what to add: the phone of the branch that was talked about, the offer of a person, or nothing.
+    Who asks for their order may mean a refill: how far those are is said as well.
     """
     place = frame.place or renderer.turn.state.get("place") or {}
     branch = place["query"] if place.get("store") else None
@@ -70,8 +73,15 @@ def site(renderer: Renderer, frame: Frame) -> Plan:
     said, offered = facts_of(renderer, found), found.result.get("offer")
     if not said:
         return (yield from courtesy(renderer, replace(frame, intent="out_of_scope")))
+    if frame.details.get("topic") == "orders" and renderer.turn.identifier is not None:
+        [listed] = yield [Step("refill.list")]
+        if refills := listed.result.get("refills"):
+            mine = refills_answer(renderer, refills)
+            mine.pieces = [*mine.pieces, *said]
+            return mine
     if offered == "person":
-        asked = person_question(renderer)
+        topic = str(frame.details.get("topic", ""))
+        asked = person_question(renderer, reason=REASON_OF_TOPIC.get(topic, "customer_asked"))
         asked.pieces = [*said, *asked.pieces]
         return asked
     chips = ["chip_branches", "chip_person"] if offered == "phone" else ["chip_person"]
@@ -88,10 +98,25 @@ def health(renderer: Renderer, frame: Frame) -> Plan:
     )
 
 
+def knowledge(renderer: Renderer, frame: Frame) -> Plan:
+    """Answer a general question about health from the knowledge base; what was shown before (`without`) is no new answer."""
+    [result] = yield [Step("knowledge.ask", {"question": frame.details["question"]})]
+    shown = {quote["id"] for quote in result.result.get("quotes", ())}
+    if not result.ok or (shown and shown <= {*frame.details.get("without", ())}):
+        result = replace(result, ok=True, result={"status": "nothing"})
+    return knowledge_answer(renderer, result)
+
+
 def offer(renderer: Renderer, frame: Frame) -> Plan:
     """Offer a pharmacist."""
     yield from ()
     return person_question(renderer)
+
+
+def is_anybody_there(renderer: Renderer, frame: Frame) -> Plan:
+    """Say that the assistant is there, and offer a person."""
+    yield from ()
+    return person_question(renderer, "is_anybody_there")
 
 
 def upset(renderer: Renderer, frame: Frame) -> Plan:

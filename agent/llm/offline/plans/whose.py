@@ -11,11 +11,18 @@ def ask_identifier(renderer: Renderer, frame: Frame) -> Answer:
     """Ask whose prescriptions are meant; the question waits in the conversation."""
     if renderer.turn.identity_elsewhere:
         return elsewhere(renderer, frame)
-    key = "ask_identifier_other" if frame.details.get("other_person") else "ask_identifier"
-    if renderer.turn.identity_policy != "otp" and key == "ask_identifier":
-        key = "ask_identifier_plain"
-    if renderer.turn.challenge_open and key == "ask_identifier":
-        key = "code_waiting"
+    by_birth = renderer.turn.identity_policy == "dob"
+    if frame.details.get("other_person"):
+        if by_birth:
+            # A date of birth proves nothing of somebody who acts for another: no code goes to that person's contact.
+            return Answer([renderer.say("birth_other")], suggestions=[renderer.say("chip_person")])
+        key = "ask_identifier_other"
+    elif renderer.turn.challenge_open:
+        key = "birth_waiting" if by_birth else "code_waiting"
+    elif by_birth:
+        key = "ask_identifier_birth"
+    else:
+        key = "ask_identifier" if renderer.turn.identity_policy == "otp" else "ask_identifier_plain"
     return Answer(
         [renderer.say(key)],
         suggestions=[renderer.say("chip_person")],

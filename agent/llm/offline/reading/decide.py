@@ -10,6 +10,7 @@ from typing import Any
 
 from agent.answers.facts.leaflets import SECTIONS
 from agent.llm.offline.frames import LOST, REFILLS, REPEATABLE, SURE, Decision, Frame
+from agent.llm.offline.reading.amounts import amounts_joined, wished_in
 from agent.llm.offline.reading.clauses import clause_frame
 from agent.llm.offline.reading.message import Clause, Message
 from agent.llm.offline.reading.pending import identity_frame, pending_answer
@@ -107,11 +108,10 @@ def _joined(message: Message) -> Clause | None:
 def _same_request(frame: Frame, clause: Clause, before: Sequence[Frame]) -> Frame:
     """Return a refill that only adds a name to the request before it as a part of that request."""
     adds = frame.medicines and not clause.asks and not clause.has("refill", "refill_status")
-    return (
-        replace(frame, intent=before[-1].intent)
-        if before and before[-1].intent in REFILLS and adds
-        else frame
-    )
+    if not before or before[-1].intent not in REFILLS or not adds:
+        return frame
+    details = {**frame.details, **wished_in(clause)} if before[-1].intent == "refill" else frame.details
+    return replace(frame, intent=before[-1].intent, details=details)
 
 
 def _question(frame: Frame) -> tuple[object, ...]:
@@ -136,8 +136,13 @@ def _answers_where(kept: Sequence[Frame], frame: Frame) -> bool:
 def _distilled(frames: Sequence[Frame]) -> list[Frame]:
     """Drop greetings and remarks beside a real question, and questions that are asked twice."""
     courtesies = {"greeting", "thanks", "bye", "unknown", "help", "cancelled", "nothing_asked"}
-    real = [frame for frame in frames if frame.intent not in courtesies and frame.confidence >= LOST]
-    real = [frame for frame in real if frame.confidence >= SURE] or real
+    # A refill that was read with doubt stays one: its plan asks, or hands it over.
+    real = [
+        frame
+        for frame in frames
+        if frame.intent not in courtesies and (frame.confidence >= LOST or frame.intent == "refill")
+    ]
+    real = [frame for frame in real if frame.confidence >= SURE or frame.intent == "refill"] or real
     if any(frame.intent in ("prescriptions", "refill", "refill_status") for frame in real):
         real = [frame for frame in real if frame.intent != "branch" or frame.place]  # "…can I use my phone?"
     kept: list[Frame] = []
@@ -172,7 +177,12 @@ def _distilled(frames: Sequence[Frame]) -> list[Frame]:
             merged = {
                 one.get("id") or one.get("query"): one for one in (*kept[same].medicines, *frame.medicines)
             }
-            kept[same] = replace(kept[same], medicines=tuple(merged.values()))
+            kept[same] = replace(
+                kept[same],
+                medicines=tuple(merged.values()),
+                confidence=min(kept[same].confidence, frame.confidence),
+                details=amounts_joined(kept[same], frame),
+            )
         elif all(_question(frame) != _question(other) for other in kept):
             kept.append(frame)
     return kept[:3]

@@ -2,12 +2,16 @@
 
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from agent.safety import lexicon
 from agent.safety.lexicon import Lexicon
-from pharmacy_site.lib.text import words
+from pharmacy_site.lib.text import fold, words
 from pharmacy_site.lib.yaml_files import yaml_read
+
+_INFLECTED: Final = 4  # letters
+_ORDINARY: Final = 3.5
+"""From this Zipf frequency on (once in 300,000 words) a word is ordinary; names of medicines are rarer: "aspirin" has 3.3."""
 
 
 @lru_cache(maxsize=1)
@@ -41,10 +45,29 @@ def cue_words() -> frozenset[str]:
     )
 
 
+@lru_cache(maxsize=2)
+def explained_words(*, in_sentence: bool) -> frozenset[str]:
+    """Return the words that need not be a name; within a sentence these are the ordinary ones, too."""
+    known = common_words() | cue_words()
+    return known | ordinary_words() if in_sentence else known
+
+
 @lru_cache(maxsize=1)
-def explained_words() -> frozenset[str]:
-    """Return the words that need not be a name."""
-    return common_words() | cue_words()
+def ordinary_words() -> frozenset[str]:
+    """Return the frequent words of English and Hebrew, folded, English ones also with an "s".
+
+    Within a sentence they are not looked up as names of medicines.
+    """
+    from wordfreq import get_frequency_dict
+
+    least = 10 ** (_ORDINARY - 9)
+    found = {
+        fold(word)
+        for language in ("en", "he")
+        for word, frequency in get_frequency_dict(language, "small").items()
+        if frequency >= least
+    }
+    return frozenset(found | {f"{word}s" for word in found if word.isascii() and len(word) >= _INFLECTED})
 
 
 @lru_cache(maxsize=8)

@@ -1,5 +1,6 @@
 """A parsed message: its clauses with the medicines, places, cues and numbers in them."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,6 +11,7 @@ from pharmacy_site.lib.text import words
 from stores.places import PlaceMention
 
 SHORTEST_NAME: Final = 3
+_PARTS: Final = re.compile(r"[\s\-־]+")
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class Medicine:
     candidates: tuple[RememberedMedication, ...]
     by: str = ""
     variant: str = ""  # the kind of it that was asked for: "children" or "extended"
+    needs_prescription: bool = False  # whether every product that may be meant does
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class Message:
             for clause in self.clauses
         ) and bool(self.clauses)
 
+    @property
+    def named_ids(self) -> list[int]:
+        """Return the ids of the products that its names may mean, each once."""
+        medicines = [medicine for clause in self.clauses for medicine in clause.medicines]
+        ids = [int(one["id"]) for medicine in medicines for one in medicine.candidates if "id" in one]
+        return list(dict.fromkeys(ids))
+
 
 def _covered(clause: Clause) -> int:
     spans: list[Medicine | PlaceMention] = [*clause.medicines, *clause.places]
@@ -84,7 +94,6 @@ def _covered(clause: Clause) -> int:
 
 def as_written(text: str, start: int, end: int) -> str:
     """Return the words of a span as the customer wrote them, when words and blanks line up."""
-    raw = text.split()
-    if len(raw) != len(words(text)):
-        return ""
+    size = len(words(text))
+    raw = next((raw for raw in (text.split(), _PARTS.split(text)) if len(raw) == size), [])
     return " ".join(raw[start:end]).strip("?!.,;:\"'()")

@@ -1,12 +1,18 @@
 """Read answers to what the assistant asked: a name, a choice, a yes, an identifier."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
+from django.conf import settings
+
+from agent.knowledge.common_words import is_light
 from agent.llm.offline.frames import SHORT, SURE, Frame
+from agent.llm.offline.reading.amounts import AMOUNTS, wished_in
 from agent.llm.offline.reading.clauses import clause_frame
 from agent.llm.offline.reading.message import Clause, Message
+from agent.llm.offline.reading.offered import offered_answer, wanted_answer
 from agent.llm.offline.reading.references import (
     has_topic,
     medications_of,
@@ -16,13 +22,31 @@ from agent.llm.offline.reading.references import (
     prescription_chosen,
 )
 from agent.llm.offline.reading.refilled import asks_for_all, medicines_of_rows, refilled_in, rows_named
-from agent.state import RememberedMedication
+from agent.state import RememberedMedication, RememberedPlace
 
 PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
 
 
+_RECORD_NUMBER: Final = re.compile(
+    r"(?i)\W*(?:(?:my )?(?:mrn|(?:medical )?record number)(?: is)?|מספר (?:ה?תיק|ה?רשומה)(?: ה?רפואית?)?(?: שלי)?(?: הוא)?)?"
+    r"\W*([0-9]{6,8})\W*"
+)
+"""Nothing but a medical record number, where the account was asked for."""
 _ASKED_BESIDE: Final = ("stock", "list", "hours", "price", "where", "which_branch")
 """What makes a yes to an offer no answer to it: "OK, I'll take it, which branch"."""
+
+_CHANGE_TO: Final = re.compile(
+    r"(?:(?:ok|no|please|actually|can you|could you|אפשר|בבקשה|בעצם|לא) )*"
+    r"(?:change|make|set|switch|update|ת?שנ[הויא]|לשנות|תעש[הוי]|תעדכנ[וי]?|תורידו|תעלו)"
+    r"(?: (?:it|that|this|the (?:amount|quantity|number)|את (?:זה|הכמות)|הכמות))?(?: (?:to|into|ל))? ?ל?(\d{1,4})"
+    r"(?: (?:instead|please|now|במקומ|בבקשה))*"
+)
+_SMALLEST_UNITS: Final = 5
+_SHORT_ANSWER: Final = 3
+_SAYS_MORE: Final = 3
+"""From so many telling words beside the yes on, it is no answer: "ok and can I use the armpit thermometer"."""
+_OF_REQUESTS: Final = ("refill", "refill_progress", "site_orders")
+"""What a customer says of requests: no answer to where a refill is picked up."""
 
 
 def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[str, Any]) -> Frame | None:
@@ -31,16 +55,22 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
     kind = pending["kind"]
     if kind == "identifier" and message.contacts:
         return identity_frame(message, state)
+    if kind == "identifier" and (number := _RECORD_NUMBER.fullmatch(message.text)):
+        return identity_frame(replace(message, contacts=(number[1],)), state)
     if not clauses:
         return None
     clause = clauses[0]
     new_topic = has_topic(clause)
     if kind == "confirm":
-        return _offer_answer(message, Frame("confirm_on_card", 0.95))
+        return _card_answer(message, pending)
     if kind == "offer_person":
         reason = pending.get("reason", "not_understood")
         return _offer_answer(message, Frame("person", 0.95, details={"reason": reason}))
+    if "frame" not in pending:
+        return None  # code reads the answer
     waiting = Frame.recalled(pending["frame"])
+    if kind in _OF_REFILLS:
+        return _OF_REFILLS[kind](clause, waiting, list(pending.get("options", ())))
     if clause.has("takes") and clause.medicines:
         return None  # "I'm on warfarin, by the way" chooses nothing
     if kind == "which_refill":
@@ -67,22 +97,131 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
 def _offer_answer(message: Message, accepted: Frame) -> Frame | None:
     """Return this frame when the customer takes up an offer: of a person, or to pass a refill on."""
     clause, *later = message.clauses
-    says_yes, says_no = clause.has("yes"), clause.has("no")
+    # "Is it ok with coffee?" says no yes, and "you don't help at all" no no.
+    says_yes = _begins(clause, "yes") or (clause.has("yes") and len(clause.words) <= _SHORT_ANSWER)
+    says_no = clause.has("no")
     # "OK, what pain relievers do you have then?" takes up no offer.
     asks = (
-        clause.categories
+        _says_more(clause)
+        or clause.categories
         or clause.places
         or clause.unknown
         or clause.has(*_ASKED_BESIDE)
         or any(
-            other.asks or other.medicines or other.categories or other.has(*_ASKED_BESIDE) for other in later
+            other.asks
+            or other.medicines
+            or other.categories
+            or other.has(*_ASKED_BESIDE)
+            or _says_more(other)
+            for other in later
         )
     )
     if says_yes and not clause.medicines and not says_no and not asks:
         return accepted
-    if says_no and not has_topic(clause) and not clause.medicines:
+    goes_on = any(len(other.words) > _SHORT_ANSWER for other in later)
+    if _begins(clause, "no") and not goes_on and not has_topic(clause) and not clause.medicines:
         return Frame("declined", 0.95)
     return None
+
+
+def _says_more(clause: Clause) -> bool:
+    """Return whether a clause has more to say than that somebody agrees, is grateful, or wants a person."""
+    agreed = {
+        place
+        for cue in ("yes", "thanks", "person", "strong_person")
+        for span in clause.cues.spans(cue)
+        for place in range(*span)
+    }
+    rest = [word for place, word in enumerate(clause.words) if place not in agreed and not is_light(word)]
+    return len(rest) >= _SAYS_MORE
+
+
+def _begins(clause: Clause, cue: str) -> bool:
+    return any(start == 0 for start, _ in clause.cues.spans(cue))
+
+
+def _card_answer(message: Message, pending: Mapping[str, Any]) -> Frame | None:
+    """Return what a message wants of the refill whose card is open: another place or amount, to go on, or a typed yes."""
+    clause = message.clauses[0]
+    if "frame" in pending:
+        waiting = Frame.recalled(pending["frame"])
+        if clause.has("resume"):
+            return waiting
+        changed = _changed(clause, waiting, wished_in(clause) or _bare_amount(clause))
+        if changed and not _asks_else(clause) and _names_only(clause, waiting) and not clause.asks:
+            return changed
+    return _offer_answer(message, Frame("confirm_on_card", 0.95))
+
+
+def _pickup_answer(clause: Clause, waiting: Frame, options: Sequence[Any]) -> Frame | None:
+    """Return the refill with the place that a clause names or chooses; a clause that says nothing of it counts as a failed turn."""
+    if clause.has("resume") and not clause.places:
+        return waiting
+    changed = _changed(clause, waiting, wished_in(clause))
+    if changed and (not _asks_else(clause, but=("delivery", "online")) or clause.has("refill")):
+        same = changed.place and waiting.place and changed.place.get("store") == waiting.place.get("store")
+        return replace(changed, details={**changed.details, "anyway": True}) if same else changed
+    position = position_of(clause, len(options)) if options else None
+    if position is not None and not clause.medicines:
+        return replace(waiting, place=options[position])
+    is_off = clause.has("no", "refill_cancel") or (clause.has("cancel") and not clause.has("refill"))
+    if is_off and not has_topic(clause) and not clause.medicines:
+        return replace(waiting, details={**waiting.details, "withdrawn": True})
+    if clause.medicines or clause.asks or has_topic(clause) or clause.has(*_OF_REQUESTS):
+        return None  # about something else
+    turns = int(waiting.details.get("turns") or 0) + 1
+    return replace(waiting, details={**waiting.details, "turns": turns})
+
+
+def _bare_amount(clause: Clause) -> dict[str, Any]:
+    """Return the amount of "change it to 30" as units, which the card shows again; a small number may be packs."""
+    found = _CHANGE_TO.fullmatch(" ".join(clause.words))
+    return {"units": int(found[1])} if found and int(found[1]) >= _SMALLEST_UNITS else {}
+
+
+def _changed(clause: Clause, waiting: Frame, wished: dict[str, Any]) -> Frame | None:
+    """Return a refill with the place that a clause names or the amount that it wishes for; None without either."""
+    place = place_of(clause) or _online(clause)
+    if place and "delivery" in wished and _delivers_instead(clause):
+        place = None
+    if place:
+        wished.pop("delivery", None)
+    if not wished and not place:
+        return None
+    details = {
+        key: value for key, value in waiting.details.items() if key not in ("delivery", "anyway", "turns")
+    }
+    details = {
+        key: value for key, value in details.items() if key not in (*AMOUNTS, "amounts", "each", "unowned")
+    }
+    return replace(waiting, place=place or waiting.place, details={**details, **wished})
+
+
+def _delivers_instead(clause: Clause) -> bool:
+    """Return whether a clause wants a delivery in place of the place that it names: "delivery instead of the online store"."""
+    delivery = [start for start, _end in clause.cues.spans("delivery")]
+    instead = [start for start, _end in clause.cues.spans("instead")]
+    return bool(delivery and instead) and min(delivery) < max(instead) < len(clause.words) - 1
+
+
+def _asks_else(clause: Clause, but: Collection[str] = ()) -> bool:
+    """Return whether a clause has a topic of its own; "15 instead of 60" asks for no equivalent."""
+    starts = {start for start, _end in clause.cues.spans("instead")}
+    instead = starts.issuperset(start for start, _end in clause.cues.spans("equivalent"))
+    return has_topic(clause, but=(*but, "equivalent") if instead else but)
+
+
+def _names_only(clause: Clause, waiting: Frame) -> bool:
+    """Return whether a clause names no medicine but those of the refill."""
+    ids = {one.get("id") for one in waiting.medicines}
+    return all(any(one["id"] in ids for one in medicine.candidates) for medicine in clause.medicines)
+
+
+def _online(clause: Clause) -> RememberedPlace | None:
+    """Return the online store, if a clause means it as a place and not a delivery."""
+    if not clause.has("online") or clause.has("delivery"):
+        return None
+    return {"query": "online", "en": "Online store", "he": "החנות המקוונת", "store": settings.DEFAULT_STORE}
 
 
 def _refill_answer(clause: Clause, waiting: Frame) -> Frame | None:
@@ -188,7 +327,7 @@ def _others(waiting: Frame) -> tuple[RememberedMedication, ...]:
 
 
 def identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
-    """Return the frame of an e-mail address or phone number: it says whose prescriptions are asked for."""
+    """Return the frame of an e-mail address, phone or record number: it says whose prescriptions are asked for."""
     waiting = state.get("waiting")
     details = {"identifier": message.contacts[0]}
     if waiting:
@@ -197,3 +336,10 @@ def identity_frame(message: Message, state: Mapping[str, Any]) -> Frame:
     medicines = medications_of(asked.medicines) if asked else ()
     inner = Frame("refill_status" if asked else "prescriptions", 0.9, medicines=medicines)
     return Frame("identify", 0.9, details={**details, "waiting": inner.remembered()})
+
+
+_OF_REFILLS: Final[Mapping[str, Callable[[Clause, Frame, Sequence[Any]], Frame | None]]] = {
+    "pickup": _pickup_answer,
+    "refill_wanted": wanted_answer,
+    "which_offered": offered_answer,
+}

@@ -82,7 +82,9 @@ def product_frame(  # noqa: C901  # to be replaced with the offline reading
     asks_branch = clause.has("phone") and not clause.has("stock")
     asks_branch = asks_branch or (clause.has("branches") and clause.has("hours"))
     about_branch = asks_branch or (
-        place is not None and clause.has("has_branch", "branches", "address", "hours")
+        place is not None
+        and clause.has("has_branch", "branches", "address", "hours")
+        and not (clause.unknown and clause.has("stock"))
     )
     other_ways = ("stock", "interaction", "same", "equivalent", "correction", "where")
     about_it = (

@@ -49,6 +49,7 @@ SMALLEST_STRENGTH: Final = 5
 LONGEST_UNKNOWN: Final = 4
 SHORTEST_NEAR: Final = 5  # letters of a word that may be a misspelt name
 MOST_NEAR: Final = 6
+_SHORT_ASK: Final = 5  # words
 
 
 def candidate(medication: Medication) -> RememberedMedication:
@@ -109,9 +110,15 @@ def recognise(text: str) -> Message:
             inside = offset <= mention.start and mention.end <= offset + size
             if inside and not _by_chance(clause.words[mention.start - offset : mention.end - offset]):
                 options = tuple(candidate(medication) for medication in mention.medications)
-                clause.medicines.append(
-                    Medicine(mention.start - offset, mention.end - offset, mention.text, options, mention.by)
+                found = Medicine(
+                    mention.start - offset,
+                    mention.end - offset,
+                    mention.text,
+                    options,
+                    mention.by,
+                    needs_prescription=all(one.rx_required for one in mention.medications),
                 )
+                clause.medicines.append(found)
         taken = {n for medicine in clause.medicines for n in range(medicine.start, medicine.end)}
         for place in places:
             span = range(place.start - offset, place.end - offset)
@@ -218,7 +225,9 @@ def _fill(clause: Clause) -> None:
         for place in range(*span)
         if span[1] - span[0] <= 5
     }
-    known = explained_words()
+    # "Do you have zinc?" asks for whatever it names.
+    asks_for_it = len(clause.words) <= _SHORT_ASK and clause.has("stock", "list", "price")
+    known = explained_words(in_sentence=not asks_for_it)
     run: list[int] = []
     for place, word in enumerate([*shown, ""]):
         readings = (word, *hebrew_stems(word))

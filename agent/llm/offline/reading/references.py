@@ -169,6 +169,6 @@ def has_topic(clause: Clause, but: Collection[str] = ()) -> bool:
     )  # fmt: skip
     return (
         clause.has(*(topic for topic in topics if topic not in but))
-        or clause.without("stock", "weak_stock")
+        or ("stock" not in but and clause.without("stock", "weak_stock"))
         or asks_rx(clause)
     )

@@ -9,15 +9,16 @@ from agent.llm.offline.reading.references import ORDINALS, medications_of
 from agent.state import RememberedMedication, RememberedPrescription
 from pharmacy_site.lib.text import words
 
-_AND: Final = frozenset(words("and or plus also & + וגם או גם וכן ועוד"))
+_AND: Final = frozenset(words("and or plus also & + ו וגם או גם וכן ועוד"))
 _BETWEEN: Final = _AND | frozenset(
     words(
         "my the both of for a an another one some more please too as well prescription prescriptions rx medicine"
-        " medication pills tablets capsules mg mcg refill refills את של שלי גם עוד בבקשה המרשם מרשם ניפוק לנפק עבור"
-        " כדורים טבליות מג מקג"
+        " medication pills tablets capsules packs boxes each only just mg mcg refill refills את של שלי גם עוד בבקשה המרשם מרשם"
+        " ניפוק לנפק עבור כדורים טבליות קפסולות חפיסות רק מג מקג"
     )
 )
-_JOINED: Final = r"(?:,|&|\+|\b(?:and|or|plus)\b|וגם|או|\bו(?=את\b|גם\b))\s*(?:(?:also|my|the|both|for|את|ואת|גם|של|עבור)\s+)*"
+_JOINED: Final = r"(?:,|&|\+|\b(?:and|or|plus)\b|וגם|או|\bו(?=את\b|גם\b))\s*(?:(?:also|my|the|both|for|את|ואת|גם|של|עבור|\d{1,4}|of|tablets|pills|כדורים|טבליות)\s+)*"
+_COUNT: Final = re.compile(r"ו?[\d.]+")
 _ALL: Final = frozenset(words("all everything כל הכל כולמ כולנ"))
 
 
@@ -29,7 +30,7 @@ def refilled_in(clause: Clause) -> tuple[RememberedMedication, ...]:
     groups: list[list[Medicine]] = []
     for medicine in sorted(clause.medicines, key=lambda one: one.start):
         gap = clause.words[groups[-1][-1].end : medicine.start] if groups else []
-        if groups and all(word in _BETWEEN or word[0].isdigit() for word in gap):
+        if groups and all(word in _BETWEEN or _COUNT.fullmatch(word) for word in gap):
             groups[-1].append(medicine)
         else:
             groups.append([medicine])
@@ -72,6 +73,8 @@ def _unknown_beside(clause: Clause, asked: list[Medicine]) -> list[RememberedMed
     names = "|".join(re.escape(one.text) for one in asked)
     found: list[RememberedMedication] = []
     for unknown in clause.unknown:
+        if _COUNT.fullmatch(unknown.text):
+            continue
         name = re.escape(unknown.text)
         bare = unknown.text.removeprefix("ו") if unknown.text.startswith("ו") else ""
         behind = re.search(rf"(?:{names})\s*{_JOINED}{name}", clause.text, re.IGNORECASE)

@@ -23,22 +23,33 @@ _COURTESIES: Final = (
     ("thanks", "thanks", 0.95),
 )
 
+_LONGEST_WISH: Final = 7  # words of "can we go on in English please"
+
 
 def site_frame(clause: Clause) -> Frame | None:
     """Return the question of a clause that the data cannot answer; None where it is about a medicine as well."""
     topic = next((topic for topic in SITE_TOPICS if clause.has(f"site_{topic}")), None)
-    if topic is None or clause.medicines or clause.categories or clause.has("it"):
+    if topic is None or clause.medicines:
         return None
+    # "This is outrageous, I want to complain", "an hour in the queue for eye drops" are about no product.
+    if (clause.categories or clause.has("it")) and topic != "complaint":
+        return None
+    if clause.has("strong_person") and topic != "manager":
+        return Frame("person", 0.95, details={"reason": "customer_asked"})
     return Frame("site", 0.95, place=place_of(clause), details={"topic": topic})
 
 
 def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     """Return what a clause says about the talk itself."""
     named = clause.medicines or clause.places or clause.categories
-    if clause.has("english_please"):
+    # A longer sentence asks for something else: "do I need a document in English?"
+    asks_language = len(clause.words) <= _LONGEST_WISH
+    if asks_language and clause.has("english_please"):
         return Frame("language", 0.95, details={"language": "en"})
-    if clause.has("hebrew_please"):
+    if asks_language and clause.has("hebrew_please"):
         return Frame("language", 0.95, details={"language": "he"})
+    if clause.has("anybody_there") and not clause.medicines:
+        return Frame("is_anybody_there", 0.95)
     if clause.has("who"):
         return Frame("who", 0.95)
     if clause.has("strong_person") and not clause.medicines:
@@ -48,8 +59,10 @@ def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     asks_more = has_topic(clause) or clause.has("stock", "follow") or (clause.asks and clause.has("it"))
     if clause.has("catalogue") and not named:
         return Frame("help", 0.9)
-    if not named and not asks_more and clause.has("thanks", "bye") and not clause.asks:
-        return Frame("bye" if clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
+    # "I'm dead tired, off to bed, thanks"; without the thanks somebody may have forgotten a pill before going to bed.
+    ends = clause.has("thanks") and clause.has("bye", "to_bed")
+    if not named and (ends or not asks_more) and clause.has("thanks", "bye") and not clause.asks:
+        return Frame("bye" if ends or clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
     if named or (clause.unknown and (asks_more or not clause.has("thanks", "bye", "upset", "cancel"))):
         return None
     if (clause.has("person") and not clause.has("stock", "hours", *SECTIONS)) or (

@@ -1,0 +1,1 @@
+"""The engines behind `CollectionIndex`; each is imported only when it is used."""

@@ -1,0 +1,1 @@
+"""Staff accounts: sign-in, second factor, idle end, and the consent that access needs."""

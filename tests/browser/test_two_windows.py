@@ -1,0 +1,156 @@
+"""A customer's window and a pharmacist's, side by side on one served site: from "I need my metformin again" to "approved"."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+from served_site import Site, demo_database, free_port, served
+
+pytestmark = pytest.mark.browser
+PASSWORD = "correct horse battery"
+QUEUE = "/admin/prescriptions/handoff/"
+DANA = f"""
+from django.contrib.auth.models import Group, User
+user = User.objects.create_user("dana", password="{PASSWORD}", is_staff=True, first_name="Dana", last_name="Levi")
+user.groups.add(Group.objects.get(name="pharmacist"))
+from inventory.models import StockLevel
+StockLevel.objects.filter(store_id=1, medication__name_en="Metformin").update(quantity=50)
+"""
+# Somebody with David's metformin, whose amounts no other test has changed.
+PATIENT = """
+from prescriptions.models import Patient, Prescription, SimulatedLab
+from django.utils import timezone
+patient, row = Patient.objects.get(mrn="10000101"), Prescription.objects.get(pk=2)
+patient.pk, patient.mrn, patient.email, patient.phone = None, "{number}", "p{number}@example.com", "+9725{number}"
+patient.language = "{lang}"
+patient.save()
+row.pk, row.patient = {number}, patient
+row.save()
+SimulatedLab.objects.create(mrn=patient.mrn, code="egfr", value=88, taken_on=timezone.localdate())
+"""
+_numbers = count(35_000_001)
+SAID = {
+    "en": {
+        "wish": "I need my metformin again, 90 tablets", "where": "Where would you like to pick it up?", "place": "the online store", "waits": "is with a pharmacist",
+        "hello": "hello? is anybody there?", "hours": "A person answers", "again": "please answer me",
+        "reply": "Good morning, I am reading it now.", "approved": "approved", "done": "sent for preparation",
+    },
+    "he": {
+        "wish": "אני צריך שוב את המטפורמין שלי, 90 כדורים", "where": "איפה", "place": "החנות המקוונת", "waits": "רוקח",
+        "hello": "שלום? יש שם מישהו?", "hours": "מענה אנושי", "again": "בבקשה תענו לי",
+        "reply": "בוקר טוב, הבקשה לפניי.", "approved": "אושר", "done": "נשלח להכנה",
+    },
+}  # fmt: skip
+Enter = Callable[[str, int], Page]
+
+
+@pytest.fixture(scope="module")
+def site(
+    tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[Site]:
+    """A site of this module, with a pharmacist."""
+    folder = tmp_path_factory.mktemp("windows")
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
+    with django_db_blocker.unblock():
+        database = demo_database(f"pharmacy_windows_{worker}", folder)
+    env = {**os.environ, "DATABASE_URL": database, "DEBUG": "1", "EMAIL_URL": "dummy://"}
+    with served(env, free_port(), folder / "server.log") as one:
+        one.shell(DANA)
+        yield one
+
+
+@pytest.fixture
+def enter(site: Site, browser: Browser) -> Iterator[Enter]:
+    """Opens the queue as the pharmacist, in a window of her own."""
+    pages: list[Page] = []
+    problems: list[str] = []
+
+    def opened(lang: str, width: int) -> Page:
+        context = browser.new_context(viewport=ViewportSize(width=width, height=844), reduced_motion="reduce")
+        context.add_cookies([{"name": "django_language", "value": lang, "url": site.url}])
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(f"{site.url}/admin/login/?next={QUEUE}")
+        page.fill("input[name=username]", "dana")
+        page.fill("input[name=password]", PASSWORD)
+        page.press("input[name=password]", "Enter")
+        expect(page.locator(".desk")).to_be_visible(timeout=15_000)
+        pages.append(page)
+        return page
+
+    yield opened
+    for page in pages:
+        page.context.close()
+    assert problems == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("lang", ["en", "he"])
+def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
+    new_chat: Any, site: Site, enter: Enter, tmp_path: Path, lang: str, width: int
+) -> None:
+    said, number = SAID[lang], next(_numbers)
+    site.shell(PATIENT.format(number=number, lang=lang))
+    shots = Path(os.environ.get("LOOK", tmp_path))
+    chat = new_chat(width, 844, base=site.url).open(lang)
+    page, desk = chat.page, enter(lang, width)
+    log = page.get_by_role("log")
+
+    def looked_at(window: Page, name: str) -> None:
+        window.screenshot(path=shots / f"{lang}-{width}-{name}.png", full_page=window is desk)
+        assert window.evaluate("document.documentElement.scrollWidth") <= width
+        window.evaluate("document.fonts.ready.then(() => true)")  # until their font is there, icons are words
+        result = Axe().run(window)
+        assert result.violations_count == 0, result.generate_report()
+
+    chat.ask(said["wish"])
+    chat.ask(f"p{number}@example.com")
+    code = page.locator("#inbox .code")
+    expect(code).to_be_attached(timeout=15_000)
+    page.locator("#chat-code").fill(code.inner_text())
+    page.locator("#chat-code").press("Enter")
+    expect(page.locator("#chat-code")).to_be_hidden(timeout=15_000)
+    expect(log).to_contain_text(said["where"], timeout=15_000)
+    chat.ask(said["place"])
+    expect(page.locator(".chat-confirm")).to_be_visible(timeout=15_000)
+    looked_at(page, "1-card")
+    page.locator(".chat-confirm").last.get_by_role("button").first.click()
+    card = page.locator(".chat-card-refill")
+    expect(card).to_contain_text(said["waits"], timeout=15_000)
+    looked_at(page, "2-waits")
+    # What is meant for the pharmacist is answered once, with hours, place in the queue and a phone.
+    told = chat.ask(said["hello"]).inner_text()
+    assert re.search(r"R-\d+", told) and told.count("03-555-0101") == 1 and said["hours"] in told
+    answers = chat.answers.count()
+    chat.input.fill(said["again"])
+    chat.input.press("Enter")
+    expect(page.locator(".chat-user .chat-state").last).to_be_visible()
+    page.wait_for_timeout(1_500)
+    assert chat.answers.count() == answers
+    looked_at(page, "3-told")
+
+    row = desk.locator("tr[data-key]", has_text=re.compile("Metformin|מטפורמין")).last
+    expect(row).to_be_visible(timeout=9_000)
+    looked_at(desk, "4-queue")
+    row.locator("th a").click()  # 1
+    expect(desk.locator("#desk-claim")).to_be_visible()
+    looked_at(desk, "5-case")
+    desk.locator("#desk-claim").click()  # 2
+    expect(desk.locator("#reply_text")).to_be_visible()
+    looked_at(desk, "6-claimed")
+    desk.locator("#reply_text").fill(said["reply"])
+    desk.locator("button[value=reply]").click()
+    expect(page.locator(".chat-staff .chat-text")).to_have_text(said["reply"], timeout=10_000)
+    looked_at(page, "7-reply")
+    desk.locator("button[value=approve]").click()  # 3
+    expect(card).to_contain_text(said["done"], timeout=15_000)
+    expect(log).to_contain_text(said["approved"])
+    expect(page.locator(".chat-banner")).to_be_hidden()
+    looked_at(page, "8-approved")
+    looked_at(desk, "9-over")

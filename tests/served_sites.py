@@ -1,0 +1,87 @@
+"""Sites with real neighbours on one database with the demo data, and ways to make that slow; imported by the tests that need them."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from served_site import Site, demo_database, free_port, served
+
+
+@dataclass(frozen=True)
+class Sites:
+    """Starts sites on one database with the demo data; each takes further environment variables."""
+
+    env: dict[str, str]
+    folder: Path
+
+    @property
+    def mail(self) -> Path:
+        return self.folder / "mail"
+
+    @contextmanager
+    def __call__(self, server: str = "uvicorn", **env: str) -> Iterator[Site]:
+        port = free_port()
+        with served({**self.env, **env}, port, self.folder / f"{port}.log", server) as running:
+            yield running
+
+    def sql(self, *statements: str) -> list[Any]:
+        """Runs statements on the database, and returns the rows of the last."""
+        url = self.env["DATABASE_URL"]
+        rows: list[Any] = []
+        if url.startswith("sqlite"):
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as database:
+                for statement in statements:
+                    rows = list(database.execute(statement))
+                database.commit()
+            return rows
+        import psycopg
+
+        with psycopg.connect(url) as connected:
+            for statement in statements:
+                cursor = connected.execute(statement)
+                rows = list(cursor) if cursor.description else []
+        return rows
+
+    @contextmanager
+    def slow_answers(self, seconds: float) -> Iterator[None]:
+        """Meanwhile each answer's commit takes about so long: a trigger on what only that commit writes."""
+        if self.env["DATABASE_URL"].startswith("sqlite"):
+            create = [
+                f"CREATE TRIGGER slow BEFORE INSERT ON agent_toolcall BEGIN SELECT sleep({seconds}); END"
+            ]
+            drop = ["DROP TRIGGER slow"]
+        else:
+            create = [
+                "CREATE FUNCTION slow() RETURNS trigger AS $$ BEGIN PERFORM pg_sleep("
+                f"{seconds}); RETURN NEW; END $$ LANGUAGE plpgsql",
+                "CREATE TRIGGER slow BEFORE INSERT ON agent_toolcall FOR EACH STATEMENT EXECUTE FUNCTION slow()",
+            ]
+            drop = ["DROP TRIGGER slow ON agent_toolcall", "DROP FUNCTION slow()"]
+        self.sql(*create)
+        try:
+            yield
+        finally:
+            self.sql(*drop)
+
+
+def sites_of(name: str, folder: Path, blocker: Any) -> Sites:
+    """Sites on a new database of this name."""
+    with blocker.unblock():
+        database = demo_database(name, folder)
+    env = {
+        **os.environ,
+        "DATABASE_URL": database,
+        "DJANGO_SETTINGS_MODULE": "sleeping_settings",
+        "PYTHONPATH": str(Path(__file__).parent),
+        "DEBUG": "1",
+        "EMAIL_URL": f"file:///{folder / 'mail'}",
+        "REDIS_URL": "",
+        "CELERY_BROKER_URL": "",
+        # Sites that are given the same Redis count there together.
+        "CHAT_CONVERSATIONS_PER_HOUR": "100000",
+    }
+    return Sites(env, folder)
