@@ -87,6 +87,13 @@ def _take_postgresql(name: str) -> Callable[[], None]:
 _COPY: Final = """
 DROP SCHEMA IF EXISTS {name} CASCADE;
 CREATE SCHEMA {name};
+CREATE SCHEMA IF NOT EXISTS snapshot_marks;
+CREATE TABLE IF NOT EXISTS snapshot_marks.tables ("table" text PRIMARY KEY, state text, rows bigint, newest bigint);
+CREATE OR REPLACE FUNCTION snapshot_marks.of(name text, OUT rows bigint, OUT newest bigint) AS $$ BEGIN
+    EXECUTE format('SELECT count(*), greatest(max(xmin::text::bigint), (
+        SELECT max(xmin::text::bigint) FROM pg_attribute WHERE attrelid = %1$L::regclass
+    )) FROM %1$s', format('public.%I', name)) INTO rows, newest;
+END $$ LANGUAGE plpgsql;
 DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
         EXECUTE format('CREATE UNLOGGED TABLE {name}.%1$I AS TABLE public.%1$I', name);
@@ -96,13 +103,21 @@ CREATE TABLE {name}.counters AS
     SELECT format('public.%I', sequencename) AS counter, last_value FROM pg_sequences
     WHERE schemaname = 'public';
 """
-# As a replica, which fires no trigger: neither those of foreign keys nor those that keep tables append-only.
+# As a replica, which fires no trigger: neither those of foreign keys nor those that keep tables append-only. A table that
+# nobody changed since it was restored to this state is left as it is. What was inserted, updated or altered shows by the
+# number of its transaction, which only grows, what was deleted by the count.
 _RESTORE: Final = """
 SET LOCAL session_replication_role = replica;
 DO $$ DECLARE name text; BEGIN
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' LOOP
+        CONTINUE WHEN EXISTS (
+            SELECT FROM snapshot_marks.tables AS mark, snapshot_marks.of(name) AS now
+            WHERE mark."table" = name AND mark.state = '{name}' AND (mark.rows, mark.newest) = (now.rows, now.newest)
+        );
         EXECUTE format('DELETE FROM public.%I', name);
         EXECUTE format('INSERT INTO public.%1$I SELECT * FROM {name}.%1$I', name);
+        DELETE FROM snapshot_marks.tables WHERE "table" = name;
+        INSERT INTO snapshot_marks.tables SELECT name, '{name}', now.rows, now.newest FROM snapshot_marks.of(name) AS now;
     END LOOP;
     PERFORM setval(counter::regclass, coalesce(last_value, 1), last_value IS NOT NULL) FROM {name}.counters;
 END $$;

@@ -126,7 +126,10 @@ def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     looked_at(page, "2-waits")
     # What is meant for the pharmacist is answered once, with hours, place in the queue and a phone.
     told = chat.ask(said["hello"]).inner_text()
-    assert re.search(r"R-\d+", told) and told.count("03-555-0101") == 1 and said["hours"] in told
+    # Whose phone it is depends on who is open.
+    assert (
+        re.search(r"R-\d+", told) and len(re.findall(r"0\d-\d{3}-\d{4}", told)) == 1 and said["hours"] in told
+    )
     answers = chat.answers.count()
     chat.input.fill(said["again"])
     chat.input.press("Enter")
