@@ -98,17 +98,19 @@ def follow_up_find(
     """Return the entry that answers what a short text adds to the question before it; `whole` is both.
 
     An entry that was shown already (`without`) is none, and neither is one that has nothing of what was added. "And for a baby?" is
-    answered by the entry of the same topic that is for babies. Where none covers both, one of the same topic about what was added
-    will do: "and with coffee?" after grapefruit.
+    answered by the entry of the same topic that is for babies. Where none covers both, one about what was added will do that has the
+    subject of the question before ("and with milk?" after antibiotics) or its topic ("and with coffee?" after grapefruit).
     """
     heavy = _heavy(text)
     if not heavy:
         return None
+    before = whole.removesuffix(text)
     try:
         found = _found(whole, role, language)
+        added = [one for one in _found(text, role, language) if _has_subject_of(before, one, role)]
         topics = {entry["DEMUC"] for entry in get_full_qa_by_ids(without, role, language=language)}
         # "What about children?" alone is about no subject.
-        asked_in_topic = whole.removesuffix(text) if scope_of(text) else text
+        asked_in_topic = before if scope_of(text) else text
         near = [
             one
             for topic in topics
@@ -128,15 +130,18 @@ def follow_up_find(
             best = max(for_them, key=lambda one: one["relevance"])
             return Covered(best["id"], best["CAUHOI"], best["confidence"] or 0.0, is_asked=True)
         near = []
-    for candidates, asked, least in ((found, whole, MAYBE), (near, text, NEAR)):
+    for candidates, asked, least in ((found, whole, MAYBE), (added, text, TOGETHER), (near, text, NEAR)):
         fitting = [
             one
             for one in candidates
             if one["id"] not in without
             and ((_may_be(one) and one["relevance"] >= COVERS) or (one["confidence"] or 0.0) >= least)
             and not is_out_of_scope(whole, one["CAUHOI"])
-            and _covered_by(" ".join(heavy), one, role, of_question=False)
-            >= (COVERS if one["confidence"] is None else _ADDED)
+            and (
+                (asked is text and (one["confidence"] or 0.0) >= SURE)
+                or _covered_by(" ".join(heavy), one, role, of_question=False)
+                >= (COVERS if one["confidence"] is None else _ADDED)
+            )
         ]
         if fitting:
             best = max(fitting, key=lambda one: fit(asked, one, role))
@@ -144,20 +149,31 @@ def follow_up_find(
     return None
 
 
+def _has_subject_of(before: str, candidate: Candidate, role: str) -> bool:
+    """Return whether an entry is about the people, the kind of medicine or the words that the question before is about."""
+    question = candidate["CAUHOI"]
+    shared = scope_of(before) & scope_of(question)
+    return bool(shared) or _covered_by(before, candidate, role, of_question=False) >= _SAME_SUBJECT
+
+
 def shown_holds(text: str, entry_ids: Sequence[str], role: str, *, language: str) -> str:
     """Return the question of the entry shown before that has what a short text adds, "" if none has.
 
-    Its answer has the words ("and for a baby?"), or says how long where that is asked; where it comes from is said with each answer.
+    Its answer has the words ("and for a baby?"), one of its wordings is nearly the text, or it says how long where that is asked; where
+    it comes from is said with each answer.
     """
     added = " ".join(word for word in _heavy(text) if word not in _AGE and not word.isdigit())
     try:
         entries = get_full_qa_by_ids(entry_ids, role, language=language)
         held = [(coverage(added, entry, role), entry["CAUHOI"]) for entry in entries] if added else []
+        worded = [one for one in _found(text, role, language) if (one["confidence"] or 0.0) >= SURE]
     except IndexUnavailable:
         return ""
     best, question = max(held, default=(0.0, ""))
     if best >= COVERS:
         return question
+    if again := next((one["CAUHOI"] for one in worded if one["id"] in entry_ids), ""):
+        return again
     folded = text_folded(text)
     for entry in entries:
         if _SOURCE.search(folded) or (_HOW_LONG.search(folded) and _TIME.search(entry["CAUTRALOI"])):

@@ -12,6 +12,8 @@ _ABOUT_HEALTH: Final = 0.2
 """From this margin on a text is about health in general, whatever the collection holds."""
 _CLEARLY: Final = 1.0
 """From this margin on it clearly is: then an entry need not be surely what is asked for."""
+_ALMOST_ITS_WORDS: Final = 0.9
+"""From this confidence on a text has nearly the words of one of an entry's wordings: then it need only be likelier about health."""
 _SENTENCE: Final = 5  # words
 _WORDED_ALIKE: Final = frozenset({InputVerdict.ADVICE, InputVerdict.DIAGNOSIS, InputVerdict.COMPARISON})
 """What the word rules may take a general question for: "is acne contagious?", "is honey any good for a cough?"."""
@@ -49,4 +51,5 @@ def is_answered_in_general(text: str, role: str, *, language: str) -> bool:
     found = coverage_find(text, role, language=language, is_close=margin < _CLEARLY)
     if found is None or found.is_asked:
         return found is not None
-    return check_input(text) in _WORDED_ALIKE and not wants_decision(text) and margin >= _ABOUT_HEALTH
+    least = 0 if found.confidence >= _ALMOST_ITS_WORDS else _ABOUT_HEALTH
+    return check_input(text) in _WORDED_ALIKE and not wants_decision(text) and margin >= least

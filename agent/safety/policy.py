@@ -120,7 +120,7 @@ def _asks_what_for(s: Sentence) -> bool:
 def _asks_advice(s: Sentence, *, own: bool) -> bool:
     if tuple(s.words[-2:]) in _DECIDE_AT_END:
         return True  # "my coach says take it, should I?", although "says" may mean a leaflet
-    factual = s.has("topic", "leaflet", "process", "place", "money", "same") and not own
+    factual = s.has("topic", "leaflet", "process", "place", "money", "same", "general_schedule") and not own
     listing = s.has("list_words") or _asks_stock(s)
     if s.has("storage") and not own and not s.has("recommend", "your_view", "should_explicit"):
         return False  # "how long can I keep it once opened"

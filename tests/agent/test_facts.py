@@ -289,6 +289,12 @@ REFILL = "prescription_verify", {"patient_id": OWN, "med_id": "2", "intent": "re
 NAMED = {"label_en": "Zorba", "label_he": "זורבה"}
 ELSEWHERE = {**NAMED, "kind": "branch", "phone": None, "quantity": 7, "km": 7.7}
 THERE = {"there": {**NAMED, "packs": {"1": 2}}}
+OPEN = {  # as on every day but holidays and Saturdays
+    "open_now": True,
+    "opens_at": "2030-01-06T08:00",
+    "closes_at": "2030-01-06T20:00",
+    "hours_today": [["08:00", "20:00"]],
+}
 GAP = {"unassessed": [{"en": "Kratom", "he": "קראטום", "medication": 1}]}
 ONE, ASKED, FIRST = ("medication",), ("requested",), ("prescriptions", 0)
 
@@ -322,10 +328,17 @@ HEARD: list[tuple[str, tuple[str, dict[str, Any]], tuple[Any, ...], Any, str, di
     ("StoreLabel.kind", FLORENTIN, ASKED, "online", "stock", {}),
     ("StoreLabel.label", SHELF, ("store",), None, "stock", {"kind": "branch"}),
     ("StoreLabel.phone", FLORENTIN, ASKED, "03-555-7777", "phone", {}),
-    ("OpeningFacts.open_now", FLORENTIN, ASKED, True, "hours_today", {"open_now": None}),
-    ("OpeningFacts.opens_at", FLORENTIN, ASKED, "2030-01-06T07:07", "hours_today", {"open_now": False}),
-    ("OpeningFacts.closes_at", FLORENTIN, ASKED, "2030-01-06T21:07", "hours_today", {"open_now": True}),
-    ("OpeningFacts.hours_today", FLORENTIN, ASKED, [["07:07", "21:07"]], "hours_today", {"open_now": True}),
+    ("OpeningFacts.open_now", FLORENTIN, ASKED, True, "hours_today", {**OPEN, "open_now": None}),
+    (
+        "OpeningFacts.opens_at",
+        FLORENTIN,
+        ASKED,
+        "2030-01-06T07:07",
+        "hours_today",
+        {**OPEN, "open_now": False},
+    ),
+    ("OpeningFacts.closes_at", FLORENTIN, ASKED, "2030-01-06T21:07", "hours_today", OPEN),
+    ("OpeningFacts.hours_today", FLORENTIN, ASKED, [["07:07", "21:07"]], "hours_today", OPEN),
     ("OpeningFacts.note", FLORENTIN, ASKED, None, "hours_today", {}),
     ("StockFacts.quantity", FLORENTIN, ASKED, 77, "stock", {}),
     ("StockFacts.quantity", TEL_AVIV, ("stores", 0), 77, "stock", {}),

@@ -39,6 +39,10 @@ ASKED = [
     ("en", "fell asleep on the beach in tel aviv, my shoulders are toast, what do i put on the sunburn", "C210"),
     ("en", "I have a prescription from my doctor in Paris, is it possible to get the medicines here in Israel?", "C322"),
     ("en", "Her son started antibiotics for strep last night. How long do they have to stay home?", "C328"),
+    # Several sentences that together ask one thing, a word for a language, a person who is no request for one.
+    ("en", "Excuse me, I am from Brazil, in Tel Aviv for ten days. I have a recipe of my doctor for pills of pressure. The pharmacy accept it?", "C322"),
+    ("en", "Next point. I collect his prescriptions. What is needed for a person to pick up medicines on behalf of a family member?", "C085"),
+    ("he", "צריך אישור באנגלית לתרופות? מאיפה מוציאים", "C061"),
     ("he", "הנכדה משתעלת כל הלילה, אפשר לתת לה דבש עם תה כמו שנתתי לילדים שלי פעם", "C134"),
 ]  # fmt: skip
 
@@ -265,17 +269,57 @@ def test_a_follow_up_is_no_name_of_a_medicine() -> None:
 @pytest.mark.parametrize(
     ("first", "then", "entry_id"),
     [
+        ("doctor give me antibiotic 7 day, after 3 day people feel good, why need finish all?", "and with milk? is problem?", "C094"),
+        ("how long can an insulin pen in use stay out of the fridge?", "And if it froze by accident at the back of the fridge?", "D015"),
+        ("does alcohol cancel antibiotics or is that just a myth", "how long after the last pill then", "C097"),
         ("איך מאחסנים אינסולין אחרי פתיחה", "ואם הוא קפא?", "C005"),
         ("מאיזה גיל מותר דבש", "ולתינוק בן 8 חודשים?", "C134"),
         ("מותר לי לקחת את הכדור עם מיץ אשכוליות", "ועם קפה", "C100"),
     ],
-)
+)  # fmt: skip
 def test_what_is_added_is_answered_by_the_entry_shown_or_its_topic(
     first: str, then: str, entry_id: str
 ) -> None:
-    talk = Talk("he")
+    language = "en" if first.isascii() else "he"
+    talk = Talk(language)
     talk.say(first)
-    assert _quotes(talk.ask(then), _entry(entry_id, "he"))
+    assert _quotes(talk.ask(then), _entry(entry_id, language))
+
+
+def test_what_an_entry_surely_says_is_not_taken_for_the_leaflet_of_the_product_before() -> None:
+    talk = Talk("he")
+    assert "אקמולי – מינון" in talk.say("אצל ילדים המינון של אקמולי הולך לפי גיל או לפי משקל?")
+    payload = talk.ask("ואפשר למדוד עם כפית רגילה מהמטבח? הכפית שבאה עם הבקבוק הלכה לאיבוד אצל הילדים")
+    assert _quotes(payload, _entry("C031", "he")) and "אקמולי –" not in payload["text"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_passed_on"),
+    [
+        ("Before I speak with his doctor I want to know which tablets may be crushed.", False),
+        ("I spoke to my nurse about the pills, which of them may be crushed?", False),
+        ("can I speak to my pharmacist", True),
+        ("let me talk to a person", True),
+    ],
+)
+def test_only_who_asks_for_a_person_is_passed_on(text: str, is_passed_on: bool) -> None:
+    Talk().ask(text)
+    assert Handoff.objects.exists() is is_passed_on
+
+
+def test_thanks_and_prices_are_no_name_and_no_health_question() -> None:
+    talk = Talk()
+    assert "which other medicine" in talk.say("do you sel the box with the days of the week on it").casefold()
+    assert "take care" in talk.say("thank you verry much young man you are patiant have a good day")
+    payload = Talk().ask("How much is a digital thermometer and do you have saline ampoules in Modiin?")
+    assert [card for card in payload.get("cards", []) if card["kind"] == "sources"] == []
+
+
+def test_where_somebody_runs_is_no_branch_that_is_asked_for() -> None:
+    said = Talk().say(
+        "Hi, running the Tel Aviv marathon in 3 weeks. Why do people say not to take ibuprofen before a run?"
+    )
+    assert "branches" not in said and "in stock" not in said.casefold()
 
 
 def test_while_staff_is_waited_for_nothing_is_looked_up() -> None:

@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from agent.llm.offline.frames import REPEATABLE, SHORT, Frame
 from agent.llm.offline.reading.message import Clause
 from agent.state import RememberedMedication, RememberedPlace
+
+_LONGEST_NAMING: Final = (
+    6  # words of "and do they have ibuprofen?" after a branch; more ask for something else
+)
+_LONGEST_PLACE: Final = (
+    5  # words of "in Tel Aviv then, please"; a longer statement only tells where somebody is
+)
 
 
 def medicines_meant(
@@ -38,14 +45,16 @@ def leaning(
         if medicines:
             sure = 0.9 if assumed or clause.medicines else 0.86
             return Frame("stock_place", sure, medicines, place, details=details, assumed=assumed)
-        return Frame("branch", 0.86, place=place, details=details)
+        is_told = len(clause.words) > _LONGEST_PLACE and not clause.asks
+        return Frame("branch", 0.7 if is_told else 0.86, place=place, details=details)
     if medicines and not assumed:
         intent = last.get("intent")
         follows = clause.has("follow", "correction")
         if state.get("intent") in ("refill_status", "refill") and (follows or len(clause.words) <= SHORT):
             return Frame("refill_status", 0.9, medicines)  # "and the metformin?"
         told = state.get("last_branch") or {}
-        if told.get("intent") == "branch" and told.get("place") and clause.medicines:
+        names_it = clause.medicines and len(clause.words) <= _LONGEST_NAMING
+        if told.get("intent") == "branch" and told.get("place") and names_it:
             return Frame("stock_place", 0.88, medicines, told["place"], details=details)
         if intent in REPEATABLE and (follows or len(clause.words) <= 5):
             again = Frame.recalled(last)

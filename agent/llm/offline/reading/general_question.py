@@ -31,7 +31,7 @@ _ASKS_WHICH: Final = LACKS_MEDICINE - {"unknown"} | {
 """Intents that need a medicine: without one the rules can only ask which is meant, or say that they did not understand."""
 LEAST_MARGIN: Final = -0.6
 """A question that an entry covers is about health from this margin on (`health_margin`)."""
-_LIKELY: Final = -1.2
+LIKELY: Final = -1.2
 """A question that an entry surely covers is about health from this margin on."""
 _TOLD_BESIDE: Final = 0.7
 """From this confidence on an entry answers what is asked beside the name of a product."""
@@ -41,12 +41,14 @@ _OPENING: Final = re.compile(r"open|clos|branch|store|shop|pharmac|פתוח|סג
 """A word that each question about opening hours has; "five hours in the sun" has none."""
 _UNLIKELY: Final = -2.0
 """A question in which the rules found nothing else is about health from this margin on; "remind me to call mom" is below it."""
-_TOLD: Final = 0.8
+TOLD: Final = 0.8
 """From this confidence on an entry says more about two medicines than that their ingredients differ, or about an unlisted one than that it is."""
 _AGAINST_SHOP: Final = -0.25
 """A question that an entry surely covers, with words that ask for what a shop has, is about health from this margin on."""
 _CLEARLY_AGAINST_SHOP: Final = 0.5
 """The same where the entry is not sure, or there is none."""
+_OF_NAMES: Final = frozenset(words("plus forte extra retard פלוס פורטה אקסטרה רטרד"))
+"""Words that only end a product's name."""
 SENTENCE: Final = 6  # words
 
 
@@ -56,9 +58,10 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
         return False
     if frame.place and not (covered and _is_place_of_story(message, frame, text, covered)):
         return False
-    is_told = covered is not None and covered.confidence >= _TOLD
+    is_told = covered is not None and covered.confidence >= TOLD
     # It names a product, or leans on the one before: "what are its side effects?"
-    leans = not frame.assumed or any(clause.has("it") for clause in message.clauses)
+    names = any(clause.medicines for clause in message.clauses)
+    leans = names or any(clause.has("it") for clause in message.clauses) or _asks_of_one(frame, message)
     if leans and any("id" in one or "candidates" in one for one in frame.medicines):
         asks_beside = covered and covered.confidence >= _TOLD_BESIDE and _asks_beside(frame, text)
         return bool((is_told and _compares_two(frame)) or asks_beside)
@@ -76,9 +79,9 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
         return margin >= _UNLIKELY
     is_sure = covered.confidence >= SURE
     if not of_shop:
-        least = _LIKELY if is_sure else LEAST_MARGIN
-    elif is_told and "category" not in frame.details and len(text.split()) >= SENTENCE:
-        least = _LIKELY
+        least = LIKELY if is_sure else LEAST_MARGIN
+    elif is_told and _asks_no_product(frame) and len(text.split()) >= SENTENCE:
+        least = LIKELY
     else:
         least = _AGAINST_SHOP if is_sure else _CLEARLY_AGAINST_SHOP
     return margin >= least
@@ -100,10 +103,17 @@ def says_nothing(message: Message, frame: Frame, text: str) -> bool:
     )
 
 
+def _asks_no_product(frame: Frame) -> bool:
+    """Return whether a question of a shop names no kind of product and no price: "how much is a thermometer" is not about temperature."""
+    return "category" not in frame.details and frame.intent != "price"
+
+
 def _is_of_shop(message: Message, frame: Frame, text: str) -> bool:
     """Return whether the rules read a question that a shop answers: about stock, prices, opening hours, prescriptions."""
     is_misread = _asks_no_hours(frame, text) or _lists_nothing(message, frame, text)
-    return frame.intent in _OF_SHOP and not is_misread
+    # "How long is a prescription good for?" is about none of our products.
+    is_general = frame.intent == "rx" and not frame.medicines
+    return frame.intent in _OF_SHOP and not (is_misread or is_general)
 
 
 def _asks_no_hours(frame: Frame, text: str) -> bool:
@@ -145,8 +155,8 @@ def _asks_beside(frame: Frame, text: str) -> bool:
 
 
 def _is_name_alone(frame: Frame, text: str) -> bool:
-    """Return whether one word that may be a name is all that a question says: "what is ibuprofin?"."""
-    telling = sum(not is_light(word) for word in fold(text).split())
+    """Return whether one word that may be a name is all that a question says: "what is ibuprofin?", "what is zorbulin plus?"."""
+    telling = sum(not is_light(word) and word not in _OF_NAMES for word in fold(text).split())
     return telling <= 1 and any("query" in one for one in frame.medicines)
 
 

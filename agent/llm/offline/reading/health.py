@@ -32,8 +32,10 @@ from agent.llm.offline.reading.general_question import (
     COURTESIES,
     LACKS_MEDICINE,
     LEAST_MARGIN,
+    LIKELY,
     MISREAD,
     SENTENCE,
+    TOLD,
     is_health,
     says_nothing,
 )
@@ -45,6 +47,8 @@ from pharmacy_site.lib.text import Language, as_language
 _MOST_INSTEAD: Final = 2
 _COURTESY: Final = 3  # words of "ok thank you"
 _FOLLOW_UP_WORDS: Final = 10
+_LEANING_WORDS: Final = 14
+"""The same where it begins with "and" or has a word for "that"."""
 _SHORT: Final = 6
 """So many words after "and" lean on the question before, even if they could be one of their own."""
 _GOES_ON: Final = frozenset({"and", "but", "אבל"})
@@ -77,14 +81,17 @@ def health_frames(
     if not turn.knowledge_role or not turn.text or message.contacts:
         return tuple(frames)
     before = _remembered(turn.state)
-    if frames and frames[0].intent == "language" and turn.state.get("intent") == "knowledge":
+    asks_language = bool(frames) and frames[0].intent == "language"
+    if asks_language and turn.state.get("intent") == "knowledge" and not _is_told(turn, turn.text, language):
         return _in_other_language(turn, before, as_language(frames[0].details["language"])) or tuple(frames)
     if turn.is_reviewed or turn.text.strip() in before["offered"]:
         return (_asked(turn.text),)
     if not message.clauses:
         return tuple(frames)  # nothing but an allergy was said, which is noted
     text, whole = _covered_text(turn, message, language)
-    if whole and whole.is_asked:
+    if whole and (whole.is_asked or (asks_language and whole.confidence >= TOLD)):
+        return (_asked(text),)
+    if whole and len(frames) > 1 and _is_one_question(message, frames, text, whole):
         return (_asked(text),)
     if len(frames) > 1 and not (whole and all(is_health(message, frame, text, whole) for frame in frames)):
         return tuple(_alone(turn, message, frame, language) for frame in frames)
@@ -104,6 +111,20 @@ def health_frames(
         thanks = any(clause.has("thanks") for clause in message.clauses)
         return (Frame("thanks", 0.9) if thanks else Frame("unknown", 0.4),)
     return tuple(frames)
+
+
+def _is_told(turn: Turn, text: str, language: Language) -> bool:
+    """Return whether an entry says what a sentence asks, although words of it ask for something else: "a letter in English?"."""
+    found = coverage_find(text, turn.knowledge_role, language=language)
+    return found is not None and found.confidence >= TOLD
+
+
+def _is_one_question(message: Message, frames: Sequence[Frame], text: str, covered: Covered) -> bool:
+    """Return whether an entry says what all sentences together ask, of which the rules read several questions and no product's name."""
+    if covered.confidence < TOLD or health_margin(text) < LIKELY:
+        return False
+    names = any(clause.medicines for clause in message.clauses)
+    return not names and all(frame.intent in MISREAD for frame in frames)
 
 
 def _covered_text(turn: Turn, message: Message, language: Language) -> tuple[str, Covered | None]:
@@ -163,19 +184,18 @@ def _follow_up(
     clauses = message.clauses
     if turn.state.get("intent") != "knowledge" or not before["question"]:
         return None
-    if sum(len(clause.words) for clause in clauses) > _FOLLOW_UP_WORDS:
+    leans = _goes_on(message) or any(clause.has("follow", "it") for clause in clauses)
+    if sum(len(clause.words) for clause in clauses) > (_LEANING_WORDS if leans else _FOLLOW_UP_WORDS):
         return None
     if any(clause.medicines or clause.places for clause in clauses):
         return None
     if any(frame.intent not in MISREAD for frame in frames):
         return None
-    leans = _goes_on(message) or any(clause.has("follow", "it") for clause in clauses)
     whole = f"{before['question']} {turn.text}"
     if health_margin(whole) < LEAST_MARGIN:
         return None
-    is_own = health_margin(turn.text) >= LEAST_MARGIN and coverage_find(
-        turn.text, turn.knowledge_role, language=language
-    )
+    own = coverage_find(turn.text, turn.knowledge_role, language=language)
+    is_own = own is not None and own.confidence >= MAYBE and health_margin(turn.text) >= LEAST_MARGIN
     if is_own and not (leans and sum(len(clause.words) for clause in clauses) <= _SHORT):
         return None
     if held := shown_holds(turn.text, before["entries"], turn.knowledge_role, language=language):
@@ -188,6 +208,8 @@ def _follow_up(
     frame = frames[0] if frames else Frame("unknown", 0.4)
     if not found and (is_own or not leans or frame.intent not in LACKS_MEDICINE):
         return None
+    if not found and near_find(turn.text, turn.knowledge_role, language=language, least=TOGETHER):
+        return _asked(turn.text)  # what may be meant is offered
     return replace(_asked(whole), details={"question": whole, "without": before["entries"]})
 
 

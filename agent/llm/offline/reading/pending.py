@@ -25,6 +25,7 @@ from agent.llm.offline.reading.refilled import asks_for_all, medicines_of_rows, 
 from agent.state import RememberedMedication, RememberedPlace
 
 PLACED: Final = frozenset({"stock", "stock_place", "info"})  # what a place beside a name can be about
+_LONGEST_NAMING: Final = 8  # words of "it is called zorbulin, the one of 5 mg"
 
 
 _RECORD_NUMBER: Final = re.compile(
@@ -80,11 +81,10 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
         return _prescription_answer(clause, waiting, options)
     if kind == "which_medication":
         return _medicine_answer(message, waiting, options, state)
-    if kind == "medication" and not new_topic and (clause.medicines or clause.unknown):
+    if kind == "medication" and not new_topic and (clause.medicines or _may_be_name(clause)):
         named = medications_of(clause.medicines) or ({"query": clause.unknown[0].text},)
-        first = (
-            waiting.medicines if waiting.intent in ("interaction", "same") else ()
-        )  # "with which other one?"
+        # "With which other one?"
+        first = waiting.medicines if waiting.intent in ("interaction", "same") else ()
         sure = waiting.confidence if clause.medicines else 0.72
         return replace(_there(clause, waiting), medicines=(*first, *named), confidence=sure)
     if kind == "what" and not clause.medicines:
@@ -92,6 +92,11 @@ def pending_answer(message: Message, pending: Mapping[str, Any], state: Mapping[
         if inner and inner.confidence >= SURE and inner.medicines:
             return inner
     return None
+
+
+def _may_be_name(clause: Clause) -> bool:
+    """Return whether unknown words may be the name that was asked for; not in thanks or in a long sentence."""
+    return bool(clause.unknown) and len(clause.words) <= _LONGEST_NAMING and not clause.has("thanks", "bye")
 
 
 def _offer_answer(message: Message, accepted: Frame) -> Frame | None:

@@ -34,7 +34,7 @@ def site_frame(clause: Clause) -> Frame | None:
     # "This is outrageous, I want to complain", "an hour in the queue for eye drops" are about no product.
     if (clause.categories or clause.has("it")) and topic != "complaint":
         return None
-    if clause.has("strong_person") and topic != "manager":
+    if _asks_for_person(clause, "strong_person") and topic != "manager":
         return Frame("person", 0.95, details={"reason": "customer_asked"})
     return Frame("site", 0.95, place=place_of(clause), details={"topic": topic})
 
@@ -52,7 +52,8 @@ def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("is_anybody_there", 0.95)
     if clause.has("who"):
         return Frame("who", 0.95)
-    if clause.has("strong_person") and not clause.medicines:
+    # "Before I speak with his doctor" asks for nobody.
+    if _asks_for_person(clause, "strong_person") and not clause.medicines:
         return Frame("person", 0.95, details={"reason": "customer_asked"})
     if clause.has("outside") and not clause.medicines and not clause.categories and not clause.has("it"):
         return Frame("out_of_scope", 0.9)
@@ -65,8 +66,9 @@ def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
         return Frame("bye" if ends or clause.has("bye") else "thanks", 0.95)  # whatever else is said in it
     if named or (clause.unknown and (asks_more or not clause.has("thanks", "bye", "upset", "cancel"))):
         return None
-    if (clause.has("person") and not clause.has("stock", "hours", *SECTIONS)) or (
-        clause.has("person") and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
+    person = _asks_for_person(clause, "person")
+    if (person and not clause.has("stock", "hours", *SECTIONS)) or (
+        person and len(clause.words) <= 5 and not clause.has("hours", *SECTIONS)
     ):
         return Frame("person", 0.9, details={"reason": "customer_asked"})
     courtesy = next((one for one in _COURTESIES if clause.has(one[0])), None)
@@ -76,3 +78,12 @@ def talk_frame(clause: Clause, state: Mapping[str, Any]) -> Frame | None:
     if clause.has("help") and not has_topic(clause):
         return Frame("help", 0.95)
     return None
+
+
+def _asks_for_person(clause: Clause, cue: str) -> bool:
+    """Return whether a clause asks for one of our staff: "before I speak with his doctor" and "for a person to sign" do not."""
+    elsewhere = clause.cues.spans("talks_elsewhere")
+    return any(
+        not any(first <= start and end <= last for first, last in elsewhere)
+        for start, end in clause.cues.spans(cue)
+    )
