@@ -42,6 +42,8 @@ ASKED = [
     # Several sentences that together ask one thing, a word for a language, a person who is no request for one.
     ("en", "Excuse me, I am from Brazil, in Tel Aviv for ten days. I have a recipe of my doctor for pills of pressure. The pharmacy accept it?", "C322"),
     ("en", "Next point. I collect his prescriptions. What is needed for a person to pick up medicines on behalf of a family member?", "C085"),
+    ("en", "I read online that generic drugs are allowed to have 20% less active ingredient. True or not?", "C166"),
+    ("he", "אפשר להשתמש בתרסיס לאף סתום כל העונה ברצף? אמרו לי שמתמכרים", "C119"),
     ("he", "צריך אישור באנגלית לתרופות? מאיפה מוציאים", "C061"),
     ("he", "הנכדה משתעלת כל הלילה, אפשר לתת לה דבש עם תה כמו שנתתי לילדים שלי פעם", "C134"),
 ]  # fmt: skip

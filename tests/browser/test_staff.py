@@ -50,7 +50,9 @@ def test_a_person_takes_the_conversation_over_and_ends_it(
     def look(state: str) -> None:
         if folder := os.environ.get("LOOK"):
             page.screenshot(path=Path(folder, f"{lang}-{width}-{state}.png"))
-        page.evaluate("document.fonts.ready.then(() => true)")  # until their font is there, icons are words
+        page.evaluate(
+            "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
+        )  # until their font is there, icons are words
         found = Axe().run(page)
         assert found.violations_count == 0, found.generate_report()
 

@@ -80,7 +80,9 @@ def opened(site: tuple[Site, str], browser: Browser) -> Iterator[Open]:
 
 
 def looked_at(page: Page, what: str) -> None:
-    page.evaluate("document.fonts.ready.then(() => true)")  # until their font is there, icons are words
+    page.evaluate(
+        "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
+    )  # until their font is there, icons are words
     result = Axe().run(page, options=AXE)
     assert result.violations_count == 0, f"{what}: {result.generate_report()}"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), what

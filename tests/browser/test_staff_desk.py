@@ -149,7 +149,9 @@ def enter(desk: Site, browser: Browser) -> Iterator[Enter]:
 
 
 def looked_at(page: Page, width: int, what: str) -> None:
-    page.evaluate("document.fonts.ready.then(() => true)")  # until their font is there, icons are words
+    page.evaluate(
+        "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
+    )  # until their font is there, icons are words
     result = Axe().run(page, options=AXE)
     assert result.violations_count == 0, f"{what}: {result.generate_report()}"
     assert page.evaluate("document.documentElement.scrollWidth") <= width, what

@@ -105,7 +105,9 @@ def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     def looked_at(window: Page, name: str) -> None:
         window.screenshot(path=shots / f"{lang}-{width}-{name}.png", full_page=window is desk)
         assert window.evaluate("document.documentElement.scrollWidth") <= width
-        window.evaluate("document.fonts.ready.then(() => true)")  # until their font is there, icons are words
+        window.evaluate(
+            "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
+        )  # until their font is there, icons are words
         result = Axe().run(window)
         assert result.violations_count == 0, result.generate_report()
 

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from django.conf import settings
+
 from agent.answers.facts.leaflets import SECTIONS
 from agent.knowledge.common_words import is_light
 from agent.knowledge.coverage import SURE, Covered
@@ -56,7 +58,8 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
     """Return whether a question, read as `frame` by the rules, is one about health in general; `covered` is the entry about it."""
     if frame.intent not in MISREAD or frame.details.get("identifier"):
         return False
-    if frame.place and not (covered and _is_place_of_story(message, frame, text, covered)):
+    names_place = any(clause.places for clause in message.clauses)
+    if frame.place and names_place and not (covered and _is_place_of_story(message, frame, text, covered)):
         return False
     is_told = covered is not None and covered.confidence >= TOLD
     # It names a product, or leans on the one before: "what are its side effects?"
@@ -69,7 +72,7 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
         return False
     if frame.intent == "list" and policy.describes_product(text):
         return False  # "the white pills for allergy" wants to see products
-    of_shop = _is_of_shop(message, frame, text) and not frame.place
+    of_shop = _is_of_shop(message, frame, text) and not names_place
     if frame.intent in COURTESIES and (covered is None or not any(clause.asks for clause in message.clauses)):
         return False
     if covered is None:
@@ -80,7 +83,9 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
     is_sure = covered.confidence >= SURE
     if not of_shop:
         least = LIKELY if is_sure else LEAST_MARGIN
-    elif is_told and _asks_no_product(frame) and len(text.split()) >= SENTENCE:
+    elif frame.intent == "price" and any(clause.has("price") for clause in message.clauses):
+        least = _CLEARLY_AGAINST_SHOP  # "how much is a thermometer" is not about temperature
+    elif is_told and "category" not in frame.details and len(text.split()) >= SENTENCE:
         least = LIKELY
     else:
         least = _AGAINST_SHOP if is_sure else _CLEARLY_AGAINST_SHOP
@@ -103,11 +108,6 @@ def says_nothing(message: Message, frame: Frame, text: str) -> bool:
     )
 
 
-def _asks_no_product(frame: Frame) -> bool:
-    """Return whether a question of a shop names no kind of product and no price: "how much is a thermometer" is not about temperature."""
-    return "category" not in frame.details and frame.intent != "price"
-
-
 def _is_of_shop(message: Message, frame: Frame, text: str) -> bool:
     """Return whether the rules read a question that a shop answers: about stock, prices, opening hours, prescriptions."""
     is_misread = _asks_no_hours(frame, text) or _lists_nothing(message, frame, text)
@@ -122,8 +122,10 @@ def _asks_no_hours(frame: Frame, text: str) -> bool:
 
 
 def _is_place_of_story(message: Message, frame: Frame, text: str, covered: Covered) -> bool:
-    """Return whether a place that was named is no branch that is asked for: "flying to Bangkok, …", "fell asleep on the beach in Tel Aviv, …"."""
-    if frame.place and frame.place.get("unserved") and health_margin(text) >= _AGAINST_SHOP:
+    """Return whether a place that was named is no branch that is asked for: "flying to Bangkok, …", "I read online that …"."""
+    place = frame.place or {}
+    is_elsewhere = place.get("unserved") or place.get("store") == settings.DEFAULT_STORE
+    if is_elsewhere and health_margin(text) >= _AGAINST_SHOP:
         return True
     of_branch = ("branches", "has_branch", "hours", "phone", "address", "stock", "where")
     return covered.confidence >= SURE and not any(clause.has(*of_branch) for clause in message.clauses)
