@@ -72,6 +72,8 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
         return False
     if frame.intent == "list" and policy.describes_product(text):
         return False  # "the white pills for allergy" wants to see products
+    if frame.intent == "price" and frame.medicines and any(clause.has("price") for clause in message.clauses):
+        return False  # "how much is a thermometer" is not about temperature
     of_shop = _is_of_shop(message, frame, text) and not names_place
     if frame.intent in COURTESIES and (covered is None or not any(clause.asks for clause in message.clauses)):
         return False
@@ -83,8 +85,6 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
     is_sure = covered.confidence >= SURE
     if not of_shop:
         least = LIKELY if is_sure else LEAST_MARGIN
-    elif frame.intent == "price" and any(clause.has("price") for clause in message.clauses):
-        least = _CLEARLY_AGAINST_SHOP  # "how much is a thermometer" is not about temperature
     elif is_told and "category" not in frame.details and len(text.split()) >= SENTENCE:
         least = LIKELY
     else:
