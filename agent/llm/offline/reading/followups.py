@@ -8,12 +8,10 @@ from agent.llm.offline.frames import REPEATABLE, SHORT, Frame
 from agent.llm.offline.reading.message import Clause
 from agent.state import RememberedMedication, RememberedPlace
 
-_LONGEST_NAMING: Final = (
-    6  # words of "and do they have ibuprofen?" after a branch; more ask for something else
-)
-_LONGEST_PLACE: Final = (
-    5  # words of "in Tel Aviv then, please"; a longer statement only tells where somebody is
-)
+_LONGEST_NAMING: Final = 6
+"""Words of "and do they have ibuprofen?" after a branch; more ask for something else."""
+_LONGEST_PLACE: Final = 5
+"""Words of "in Tel Aviv then, please"; a longer statement only tells where somebody is."""
 
 
 def medicines_meant(

@@ -58,13 +58,20 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
     """Return whether a question, read as `frame` by the rules, is one about health in general; `covered` is the entry about it."""
     if frame.intent not in MISREAD or frame.details.get("identifier"):
         return False
-    names_place = any(clause.places for clause in message.clauses)
+    # A short one is about the place before: "and on Friday?"
+    names_place = any(clause.places for clause in message.clauses) or len(text.split()) < SENTENCE
     if frame.place and names_place and not (covered and _is_place_of_story(message, frame, text, covered)):
         return False
     is_told = covered is not None and covered.confidence >= TOLD
-    # It names a product, or leans on the one before: "what are its side effects?"
+    # It names a product, or leans on the one before ("what are its side effects?"), or chooses one ("the syrup for children").
     names = any(clause.medicines for clause in message.clauses)
-    leans = names or any(clause.has("it") for clause in message.clauses) or _asks_of_one(frame, message)
+    chooses = not frame.assumed and not is_told
+    leans = (
+        names
+        or chooses
+        or any(clause.has("it") for clause in message.clauses)
+        or _asks_of_one(frame, message)
+    )
     if leans and any("id" in one or "candidates" in one for one in frame.medicines):
         asks_beside = covered and covered.confidence >= _TOLD_BESIDE and _asks_beside(frame, text)
         return bool((is_told and _compares_two(frame)) or asks_beside)
@@ -74,7 +81,7 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
         return False  # "the white pills for allergy" wants to see products
     if frame.intent == "price" and frame.medicines and any(clause.has("price") for clause in message.clauses):
         return False  # "how much is a thermometer" is not about temperature
-    of_shop = _is_of_shop(message, frame, text) and not names_place
+    of_shop = _is_of_shop(message, frame, text) and not (frame.place and names_place)
     if frame.intent in COURTESIES and (covered is None or not any(clause.asks for clause in message.clauses)):
         return False
     if covered is None:
