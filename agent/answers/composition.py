@@ -135,7 +135,7 @@ class Composition:
 
     @property
     def offers_person(self) -> bool:
-        """Whether it asks if a person shall be brought in."""
+        """Return whether the answer asks the customer whether a pharmacist shall take over."""
         return OFFERS_PERSON in self.connecting
 
     def _take_words(self, raw: str) -> None:

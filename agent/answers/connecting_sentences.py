@@ -77,7 +77,7 @@ CONNECTING: Final[dict[str, tuple[str, str]]] = {
     "anything_else": ("Is there anything else?", "יש עוד משהו שתרצו לדעת?"),
 }  # fmt: skip
 OFFERS_PERSON: Final = "offer_pharmacist"
-"""The question whose yes brings in a person."""
+"""The question that hands the conversation to a pharmacist when the customer says yes."""
 BEFORE_KINDS: Final[dict[str, tuple[str, ...]]] = {
     "from_leaflet": ("leaflet",),
     "from_knowledge": ("knowledge.answer",),

@@ -101,7 +101,7 @@ def _features(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Yield the folded words, and Hebrew ones also without what may be prefix letters."""
+    """Yield the folded words; yield Hebrew words also without letters that may be a prefix."""
     for word in text_folded(text).split():
         yield word
         yield from hebrew_stems(word)

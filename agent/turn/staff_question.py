@@ -23,7 +23,7 @@ from pharmacy_site.lib.text import Language
 from prescriptions.refill.questions import questions_wait
 
 _NO_WISH: Final = frozenset({"thanks", "declined", "declined_name", "nothing_asked", "greeting", "bye"})
-"""Courtesies: "good morning, since March" is an answer to staff."""
+"""Intents that are only polite: "good morning, since March" is still an answer to what staff asked."""
 
 
 def is_answer(context: TurnContext) -> bool:

@@ -37,7 +37,7 @@ _REPEATED: Final = timedelta(minutes=15)
 
 @dataclass(frozen=True)
 class Pickup:
-    """Where a customer wants a refill: at this store, or, without one, at the address on file."""
+    """Name where a customer gets a refill: at `store`, or delivered to the address on file if `store` is None."""
 
     store: Store | None
 

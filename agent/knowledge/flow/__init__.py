@@ -1,1 +1,1 @@
-"""The specification's medical agent flow (S4): from a question to stored answers with their sources. Begin at `ask.py`."""
+"""Answer a question with stored answers and their sources, by the medical agent flow of S4. `ask.py` is the entry point."""

@@ -55,7 +55,7 @@ class NewAccountForm(forms.ModelForm):  # type: ignore[type-arg]
 
 @admin.register(User)
 class UserAdmin(BaseUserAdmin[User], ModelAdmin):
-    """Accounts; nobody changes their own groups, and nobody here makes a superuser."""
+    """Manage staff accounts. Nobody can change their own groups here, or make a superuser."""
 
     form = UserChangeForm
     add_form = NewAccountForm

@@ -81,16 +81,17 @@ def health_frames(
     if not turn.knowledge_role or not turn.text or message.contacts:
         return tuple(frames)
     before = _remembered(turn.state)
-    asks_language = bool(frames) and frames[0].intent == "language"
-    if asks_language and turn.state.get("intent") == "knowledge" and not _is_told(turn, turn.text, language):
-        return _in_other_language(turn, before, as_language(frames[0].details["language"])) or tuple(frames)
     if turn.is_reviewed or turn.text.strip() in before["offered"]:
         return (_asked(turn.text),)
     if not message.clauses:
         return tuple(frames)  # nothing but an allergy was said, which is noted
     text, whole = _covered_text(turn, message, language)
+    asks_language = bool(frames) and frames[0].intent == "language"
+    # "Do I need a letter in English?" asks for no other language.
     if whole and (whole.is_asked or (asks_language and whole.confidence >= TOLD)):
         return (_asked(text),)
+    if asks_language and turn.state.get("intent") == "knowledge":
+        return _in_other_language(turn, before, as_language(frames[0].details["language"])) or tuple(frames)
     if whole and len(frames) > 1 and _is_one_question(message, frames, text, whole):
         return (_asked(text),)
     if len(frames) > 1 and not (whole and all(is_health(message, frame, text, whole) for frame in frames)):
@@ -113,14 +114,8 @@ def health_frames(
     return tuple(frames)
 
 
-def _is_told(turn: Turn, text: str, language: Language) -> bool:
-    """Return whether an entry says what a sentence asks, although words of it ask for something else: "a letter in English?"."""
-    found = coverage_find(text, turn.knowledge_role, language=language)
-    return found is not None and found.confidence >= TOLD
-
-
 def _is_one_question(message: Message, frames: Sequence[Frame], text: str, covered: Covered) -> bool:
-    """Return whether an entry says what all sentences together ask, of which the rules read several questions and no product's name."""
+    """Return whether an entry surely answers a message that names no product, although the rules read several questions into it."""
     if covered.confidence < TOLD or health_margin(text) < LIKELY:
         return False
     names = any(clause.medicines for clause in message.clauses)
