@@ -203,12 +203,9 @@ def _edge(texts: Sequence[str]) -> Callable[[str], list[int]]:
 
 
 def _client(texts: Sequence[str]) -> Callable[[str], list[int]]:
-    import warnings
+    from agent.knowledge.engines.memory import MemoryIndex
 
-    from agent.knowledge.engines.client import ClientIndex
-
-    warnings.filterwarnings("ignore", message="Local mode is not recommended")
-    return _engine(ClientIndex(), texts)
+    return _engine(MemoryIndex(), texts)
 
 
 def _engine(index: Any, texts: Sequence[str]) -> Callable[[str], list[int]]:

@@ -167,8 +167,8 @@ else:
             "OPTIONS": {"MAX_ENTRIES": 20_000},
         }
     }
-# Empty: each process has an index of the knowledge base of its own.
-QDRANT_URL = env.str("QDRANT_URL", "", validate=rules.WEB_ADDRESS_OR_EMPTY).rstrip("/")
+# Empty: each process has an index of the knowledge base of its own, with Qdrant Edge; ":memory:": with qdrant-client.
+QDRANT_URL = env.str("QDRANT_URL", "", validate=rules.QDRANT_OR_EMPTY).rstrip("/")
 # Empty: the chat answers no general health questions.
 KNOWLEDGE_ROLE = env.str("KNOWLEDGE_ROLE", "customer", validate=rules.KNOWLEDGE_ROLE_OR_EMPTY)
 CELERY_TASK_IGNORE_RESULT = True

@@ -25,6 +25,10 @@ RATE: Final = validate.Regexp(
 WEB_ADDRESS_OR_EMPTY: Final = validate.Regexp(
     r"(https?://[^\s/?#]+[^\s?#]*)?\Z", error="Write an address like https://api.example.com/v1, or nothing."
 )
+QDRANT_OR_EMPTY: Final = validate.Regexp(
+    r"(https?://[^\s/?#]+[^\s?#]*|:memory:)?\Z",
+    error="Write an address like http://qdrant:6333, :memory:, or nothing.",
+)
 KNOWLEDGE_ROLE_OR_EMPTY: Final = validate.Regexp(
     r"([a-z][a-z0-9_]{0,39})?\Z", error="Write a role like patient_diabetes, or nothing."
 )

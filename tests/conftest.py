@@ -26,11 +26,12 @@ gc.disable()  # until the tests are collected: what is imported and collected st
 ABOUT_WORDS = re.compile(
     r"tests/llm/|tests/agent/test_(answers|beside_cards|cards|emergency\w*|facts|handoff_reason|knowledge_chat|lookalikes"
     r"|open_emergency|refill_(answers|called_off|names|times|wishes)|site_answers|unassessed|who_answers|withdrawal)\.py"
+    r"|tests/prescriptions/test_(case_pages|refill_pages)\.py"
 )
 
 
 OF_PROCESSES = re.compile(
-    r"tests/(services/test_(delivery|refill_crashes|served_limits)|hardening/test_floods)\.py"
+    r"tests/(services/test_(delivery|handoff_kills|refill_crashes|refill_storms|served_limits)|hardening/test_floods)\.py"
 )
 
 

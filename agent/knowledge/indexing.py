@@ -30,6 +30,7 @@ from pharmacy_site.lib.importing import Progress, quiet
 log = logging.getLogger(__name__)
 _CHUNK: Final = 1_000
 _ROUNDS: Final = 3
+_IN_MEMORY: Final = ":memory:"
 
 
 class _State(NamedTuple):
@@ -68,16 +69,17 @@ def collection_search(role: str, queries: Sequence[Query], limit: int) -> list[l
     state = _state(role)
     if state is None:
         return [[] for _ in queries]
-    if settings.QDRANT_URL and not _breaker(settings.QDRANT_URL).admits():
+    server = _server_url()
+    if server and not _breaker(server).admits():
         raise IndexUnavailable("breaker_open")
     held = _held.setdefault(role, _Held())
     try:
         found = _search(role, held, state, queries, limit)
     except IndexUnavailable as error:
         log.warning("the index of %s is unavailable: %s", role, error)
-        _breaker(settings.QDRANT_URL).failed()
+        _breaker(server).failed()
         raise
-    _breaker(settings.QDRANT_URL).succeeded()
+    _breaker(server).succeeded()
     return found
 
 
@@ -186,7 +188,7 @@ def _current(role: str, held: _Held, state: _State) -> CollectionIndex:
 
 def _adopt(role: str, held: _Held, state: _State) -> bool:
     """Use what a Qdrant server has already, if that is whole; return whether it was."""
-    if not settings.QDRANT_URL or (held.index is not None and held.state is None):
+    if not _server_url() or (held.index is not None and held.state is None):
         return False
     has = KnowledgeCollection.objects.filter(role=role).values_list("indexed_generation", "indexed_rebuild")
     generation, rebuild = has.get()
@@ -253,18 +255,28 @@ def _update(role: str, held: _Held, since: int, state: _State) -> None:
 
 def _record(role: str, state: _State) -> None:
     """Note what the server's index has now, for processes that start later."""
-    if settings.QDRANT_URL:
+    if _server_url():
         KnowledgeCollection.objects.filter(role=role).update(
             indexed_generation=state.generation, indexed_rebuild=state.rebuild
         )
 
 
+def _server_url() -> str:
+    """Return the address of the server that all processes share, or "" when each has an index of its own."""
+    url: str = settings.QDRANT_URL
+    return "" if url == _IN_MEMORY else url
+
+
 def _open(role: str, state: _State) -> CollectionIndex:
     """Return an empty index of the engine that the settings choose. Its library is imported only here."""
-    if settings.QDRANT_URL:
+    if server := _server_url():
         from agent.knowledge.engines.client import ClientIndex
 
-        return ClientIndex(role, url=settings.QDRANT_URL, number=state.rebuild)
+        return ClientIndex(role, url=server, number=state.rebuild)
+    if settings.QDRANT_URL:
+        from agent.knowledge.engines.memory import MemoryIndex
+
+        return MemoryIndex()
     from agent.knowledge.engines.edge import EdgeIndex
 
     return EdgeIndex()

@@ -75,28 +75,40 @@ def confidence(similarity: float, best_other: float) -> float:
 
 def _counted(texts: Iterable[str]) -> tuple[_Ids, _Weights]:
     """Return the features of texts as numbers in ascending order, and the weight of how often each occurs."""
-    found = [part for text in texts for part in _features(fold(text).split())]
-    if not found:
+    split = [words for text in texts if (words := fold(text).split())]
+    if not split:
         return np.empty(0, np.uint32), np.empty(0, np.float32)
-    ids, counts = np.unique(np.concatenate(found), return_counts=True)
+    words = [word for words in split for word in words]
+    features = [
+        np.array([_number(f"={word}") for word in words], np.uint32),
+        *_sequences(words),
+        *_pairs(split),
+    ]
+    ids, counts = np.unique(np.concatenate(features), return_counts=True)
     return ids, (1 + np.log(counts)).astype(np.float32)
 
 
-def _features(words: Sequence[str]) -> Iterator[_Ids]:
-    """Yield the features of each word, and the pairs of words that stand near each other, cut to their first letters."""
-    yield from map(_of_word, words)
-    stems = np.array([0, *(crc32(word[:_STEM].encode()) for word in words), 0], dtype=np.uint32)
-    for apart in range(1, min(_APART, len(words)) + 1):
-        yield stems[:-apart] * _MIXED + stems[apart:]
-
-
 @lru_cache(maxsize=30_000)
-def _of_word(word: str) -> _Ids:
-    """Return the word, and its letter sequences, as numbers: a misspelt word has most of them in common with the right one."""
-    edged = f"_{word}_"
-    sequences = (
-        edged[start : start + length]
-        for length in range(_SHORTEST, min(_LONGEST, len(edged)) + 1)
-        for start in range(len(edged) - length + 1)
+def _number(feature: str) -> int:
+    return crc32(feature.encode())
+
+
+def _sequences(words: Sequence[str]) -> Iterator[_Ids]:
+    """Yield the letter sequences of words: a misspelt word has most of them in common with the right one."""
+    letters = np.frombuffer("".join(f"_{word}_" for word in words).encode("utf-32-le"), np.uint32)
+    word_of = np.repeat(np.arange(len(words)), [len(word) + 2 for word in words])
+    found = letters
+    for length in range(_SHORTEST, _LONGEST + 1):
+        found = found[:-1] * _MIXED + letters[length - 1 :]
+        yield found[word_of[: 1 - length] == word_of[length - 1 :]] + np.uint32(length)
+
+
+def _pairs(texts: Sequence[Sequence[str]]) -> Iterator[_Ids]:
+    """Yield the pairs of words of one text that stand near each other, cut to their first letters; its ends are words, too."""
+    stems = np.array(
+        [stem for words in texts for stem in (0, *(_number(word[:_STEM]) for word in words), 0)], np.uint32
     )
-    return np.array([crc32(each.encode()) for each in (f"={word}", *sequences)], dtype=np.uint32)
+    text_of = np.repeat(np.arange(len(texts)), [len(words) + 2 for words in texts])
+    for apart in range(1, _APART + 1):
+        first, second = stems[:-apart], stems[apart:]
+        yield (first * _MIXED + second)[(text_of[:-apart] == text_of[apart:]) & ((first | second) != 0)]

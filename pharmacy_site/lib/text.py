@@ -20,6 +20,9 @@ _KEPT_CONTROL: Final = "\n"
 _SPACES: Final = re.compile(r" +")
 _LINE_BREAK: Final = re.compile(r" ?\n ?")
 _EMPTY_LINES: Final = re.compile(r"\n{3,}")
+# Most texts that are stored and imported, of which nothing has to be taken out.
+_CLEAN_WORD: Final = rf"[!-~{HEBREW}–—…“”‘’״׳₪°]++"
+_CLEAN: Final = re.compile(rf"{_CLEAN_WORD}(?:(?: |\n\n?){_CLEAN_WORD})*+")
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs"})
 # Invisible though their category does not say so: fillers, and the variation selectors but the two of emoji.
 _IGNORABLE: Final = re.compile(
@@ -32,8 +35,10 @@ _FINAL_LETTERS: Final = str.maketrans("ךםןףץ", "כמנפצ")
 _LIGATURES: Final = str.maketrans({"װ": "וו", "ױ": "וי", "ײ": "יי"})
 _KEPT_MARKS: Final = frozenset("%_")  # wildcards of SQL: letters here, so that a query for "%" finds only "%"
 
-_ASCII_QUOTES: Final = str.maketrans("", "", "'\"`")
-_NOT_OF_ASCII_WORDS: Final = re.compile(r"[^a-z0-9%_\ue000]")
+# Most texts: these characters need no normalisation, which takes longer than all the rest.
+_PLAIN: Final = re.compile(f"[\x00-\x7f{HEBREW}–—{''.join(_QUOTES)}]*")
+_PLAIN_LETTERS: Final = _FINAL_LETTERS | dict.fromkeys(map(ord, _QUOTES))
+_NOT_OF_PLAIN_WORDS: Final = re.compile(rf"[^a-z0-9%_{HEBREW}\ue000]")
 
 _DECIMAL_MARK: Final = re.compile(r"(?<=\d)[.,](?=\d)")
 _DECIMAL_STAND_IN: Final = "\ue000"
@@ -73,9 +78,8 @@ def clean(text: str, limit: int | None = None) -> str:
     Control, direction, zero-width and tag characters go (they can hide instructions or reverse a dose on screen);
     line breaks stay, other blanks become one space.
     """
-    if text.isascii() and text.isprintable():
-        # Most texts that are stored and imported: nothing but spaces to take out.
-        result = " ".join(text.split())
+    if _CLEAN.fullmatch(text):
+        result = text
     else:
         text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\u2028", "\n").replace("\u2029", "\n")
         # Composed only now: a zero-width character between a letter and its accent would have kept them apart.
@@ -117,10 +121,11 @@ def fold(text: str) -> str:
 
     "ADVIL® 200mg" and "advil 200 mg" fold to the same text, and so do "אקמולי לילדים" with and without niqqud.
     """
-    if text.isascii():
-        text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text.translate(_ASCII_QUOTES).lower())
-        text = _NOT_OF_ASCII_WORDS.sub(" ", text).replace(_DECIMAL_STAND_IN, ".")
-        return " ".join(_DIGITS_THEN_LETTERS.sub(r"\1 \2", text).split())
+    if _PLAIN.fullmatch(text):
+        text = _DECIMAL_MARK.sub(_DECIMAL_STAND_IN, text.translate(_PLAIN_LETTERS).lower())
+        text = _NOT_OF_PLAIN_WORDS.sub(" ", text).replace(_DECIMAL_STAND_IN, ".")
+        text = _DIGITS_THEN_LETTERS.sub(r"\1 \2", text)
+        return " ".join(_DOUBLED_YOD.sub("י", _DOUBLED_VAV.sub("ו", text)).split())
     # Quotes first: compatibility normalisation would turn an acute accent that is used as one into a blank.
     text = "".join(char for char in text.translate(_LIGATURES) if char not in _QUOTES)
     text = _IGNORABLE.sub("", text)

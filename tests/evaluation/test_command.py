@@ -43,7 +43,10 @@ def staff(role: str) -> Client:
     return client
 
 
-def test_a_run_is_printed_written_compared_and_stored(db: None, tmp_path: Path) -> None:
+def test_a_run_is_printed_written_compared_and_stored(
+    db: None, tmp_path: Path, template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("evaluation.run.template_make", lambda _folder: template)
     file = tmp_path / "run.json"
     lines = evaluate("--trials", "4", "--json", str(file))
     assert lines[-1] == "pass^1=1.00 pass^4=1.00 scenarios=3"

@@ -24,7 +24,18 @@ def test_harmful_text_of_a_model_is_never_shown(scripted_model: ScriptedModel, t
         "DATABASE_URL": f"sqlite:///{tmp_path / 'results.sqlite3'}",
     }
     played = tmp_path / "run.json"
-    command = [sys.executable, "manage.py", "evaluate", "pharmacy", "--model", "openai", "--trials", "1"]
+    command = [
+        sys.executable,
+        "manage.py",
+        "evaluate",
+        "pharmacy",
+        "--model",
+        "openai",
+        "--trials",
+        "1",
+        "--workers",
+        "1",
+    ]
     for arguments in (
         [sys.executable, "manage.py", "migrate", "-v0"],
         [*command, "--family", "equivalents", "--lang", "en", "--json", str(played)],

@@ -18,10 +18,6 @@ FAMILIES = (
 ).split()
 
 
-# Elsewhere the tests' own workers keep the cores busy, and each worker of an evaluation starts a site.
-WORKERS = None if IN_CI else 1
-
-
 def sampled(place: int) -> list[Scenario]:
     """All in the long tests; in CI every third, from this place on; elsewhere one of each family and language."""
     if FULL:
@@ -54,7 +50,7 @@ def test_scenarios_with_a_code_name_their_patients_and_every_meaning_exists() ->
 @pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
 def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
     scenarios = sampled(("oracle", "nothing", "handoff").index(player))
-    found = evaluation_run(scenarios, model=player, trials=1, workers=WORKERS, template=template)
+    found = evaluation_run(scenarios, model=player, trials=1, workers=1, template=template)
     rows = {row["scenario"]: row for row in found}
     assert len(rows) == len(scenarios)
     wrong: dict[str, Any] = {}
@@ -69,6 +65,6 @@ def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
 @pytest.mark.proof
 def test_the_offline_model_passes_the_scenarios_that_only_a_worker_can_play(template: Path) -> None:
     scenarios = [scenario for scenario in scenarios_all() if not scenario.plain]
-    rows = evaluation_run(scenarios, model="offline", trials=1, workers=WORKERS, template=template)
+    rows = evaluation_run(scenarios, model="offline", trials=1, workers=1, template=template)
     assert {row["scenario"]: row["problems"] + row["vetoes"] for row in rows if not row["passed"]} == {}
     assert {name for row in rows for name in row["models"]} == {OfflineModel.name, "unreachable"}

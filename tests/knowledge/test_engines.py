@@ -1,6 +1,7 @@
 """Every engine gives the same answers: found, filtered, replaced, removed, lost."""
 
 import gc
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,17 @@ import pytest
 
 from agent.knowledge.engines.client import ClientIndex
 from agent.knowledge.engines.edge import EdgeIndex
+from agent.knowledge.engines.memory import MemoryIndex
 from agent.knowledge.features import entry_vector, query_vector
 from agent.knowledge.index import CollectionIndex, IndexedEntry, IndexLost, Query
+from benchmarks.knowledge_retrieval import entries, misread
 
 QUESTIONS = {
     1: ("Where do I keep insulin?", "Storage", "Cold"),
     2: ("Where do I keep tablets?", "Storage", "Dry"),
     3: ("How do I renew a prescription for insulin?", "Refills", ""),
 }
-ENGINES = [EdgeIndex, ClientIndex]
+ENGINES = [EdgeIndex, ClientIndex, MemoryIndex]
 
 
 def indexed(
@@ -64,6 +67,18 @@ def test_a_rare_word_counts_more_than_a_common_one(index: CollectionIndex) -> No
     index.update(many, [])
     assert found(index, "where do I keep insulin")[0] == 1
     assert found(index, "insulin where")[0] in (1, 3)
+
+
+def test_the_engine_in_memory_finds_what_qdrant_edge_finds() -> None:
+    texts, chance = entries(600), random.Random(1)
+    indexes: list[CollectionIndex] = [EdgeIndex(), MemoryIndex()]
+    for index in indexes:
+        index.build([indexed(key, text) for key, text in enumerate(texts)])
+    for key in chance.sample(range(len(texts)), 40):
+        query = Query(query_vector(misread(texts[key], chance)))
+        edge, memory = ([(hit.key, hit.score) for hit in index.search([query], 5)[0]] for index in indexes)
+        assert [found for found, _ in memory] == [found for found, _ in edge] and memory[0][0] == key
+        assert [score for _, score in memory] == pytest.approx([score for _, score in edge], rel=1e-3)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

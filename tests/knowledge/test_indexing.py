@@ -18,6 +18,7 @@ from served_site import free_port
 from agent.knowledge import indexing
 from agent.knowledge.engines.client import ClientIndex
 from agent.knowledge.engines.edge import EdgeIndex
+from agent.knowledge.engines.memory import MemoryIndex
 from agent.knowledge.index import IndexUnavailable
 from agent.knowledge.retrieval import retrieve_from_qdrant
 from agent.knowledge.services import entry_publish, entry_roll_back, entry_withdraw
@@ -114,6 +115,19 @@ def test_a_lost_index_is_noticed_and_built_again(builds: list[str]) -> None:
     shutil.rmtree(index._folder)
     assert found("insulin") == ["A1"]
     assert builds == ["customer", "customer"]
+
+
+def test_the_setting_in_memory_gives_each_process_an_index_of_the_qdrant_client(
+    settings: Any, builds: list[str]
+) -> None:
+    settings.QDRANT_URL = ":memory:"
+    published("A1", "Where do I keep insulin?")
+    assert found("insulin") == ["A1"]
+    assert isinstance(indexing._held["customer"].index, MemoryIndex)
+    published("A2", "Does insulin expire?")
+    assert set(found("insulin")) == {"A1", "A2"} and builds == ["customer"]
+    indexing.indexes_forget()  # as in a process that starts now: nothing is shared, so that it builds its own
+    assert set(found("insulin")) == {"A1", "A2"} and builds == ["customer"] * 2
 
 
 def test_an_index_that_lacks_an_entry_is_noticed_when_the_next_is_published(builds: list[str]) -> None:

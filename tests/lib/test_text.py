@@ -1,6 +1,8 @@
 """Cleaning, folding, language and the Hebrew prefixes."""
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import text
 
 from pharmacy_site.lib.text import (
     clean,
@@ -138,3 +140,13 @@ def test_the_distance_of_a_typo_is_one_letter() -> None:
 def test_direction_marks_isolate_a_text() -> None:
     assert isolate("Advil") == "\u2068Advil\u2069"
     assert ltr("200-400") == "\u2066200-400\u2069"
+
+
+@given(text(alphabet="Ab9 .,%_-–'\"׳״“אבוומםיילץ\n\t\x00", max_size=20))
+def test_a_plain_text_is_folded_like_one_that_needs_normalisation(plain: str) -> None:
+    assert fold(plain) == fold(f"{plain} é").removesuffix("e").strip()
+
+
+@given(text(alphabet="Ab9 .,%_-–'\"׳״“אבוומםיילץ\n\t\x00", max_size=20))
+def test_a_plain_text_is_cleaned_like_one_that_needs_normalisation(plain: str) -> None:
+    assert clean(plain) == clean(f"{plain} \u200bé").removesuffix("é").strip()

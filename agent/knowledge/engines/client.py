@@ -1,7 +1,6 @@
-"""Hold a collection's index with qdrant-client: in this process's memory, or on a Qdrant server.
+"""Hold a collection's index on a Qdrant server, which is shared: what one process puts in, all find.
 
-The server is shared: what one process puts in, all find. The in-memory kind is the client's own Python search, much slower
-than Qdrant Edge; it is there where that library has no wheel.
+Without an address the client plays the server in this process's memory, for tests.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,9 +17,9 @@ from agent.knowledge.index import Hit, IndexedEntry, IndexLost, IndexUnavailable
 _BATCH: Final = 500
 _SECONDS: Final = 3
 _NOT_FOUND: Final = 404
-_FIELDS: Final = ("language", "demuc", "chu_de_con")
-_FUSED_OF: Final = 4
-_RRF_K: Final = 60
+FIELDS: Final = ("language", "demuc", "chu_de_con")
+FUSED_OF: Final = 4
+RRF_K: Final = 60
 
 
 class ClientIndex:
@@ -84,7 +83,7 @@ class ClientIndex:
                 sparse_vectors_config={"sparse": models.SparseVectorParams(modifier=models.Modifier.IDF)},
             )
         if self._is_server:
-            for name in _FIELDS:
+            for name in FIELDS:
                 self.client.create_payload_index(self.name, name, models.PayloadSchemaType.KEYWORD, wait=True)
 
 
@@ -113,25 +112,30 @@ def _point(entry: IndexedEntry) -> models.PointStruct:
     if entry.dense is not None:
         vector["dense"] = list(entry.dense)
     return models.PointStruct(
-        id=entry.key, vector=vector, payload={name: getattr(entry, name) for name in _FIELDS}
+        id=entry.key, vector=vector, payload={name: getattr(entry, name) for name in FIELDS}
     )
 
 
-def _request(query: Query, limit: int) -> models.QueryRequest:
+def conditions_of(query: Query) -> models.Filter | None:
+    """Return what an entry must have, as Qdrant writes it."""
     conditions: list[Any] = [
         models.FieldCondition(key=name, match=models.MatchValue(value=value))
         for name, value in query.conditions.items()
     ]
-    where = models.Filter(must=conditions) if conditions else None
+    return models.Filter(must=conditions) if conditions else None
+
+
+def _request(query: Query, limit: int) -> models.QueryRequest:
+    where = conditions_of(query)
     sparse = models.SparseVector(indices=query.sparse.indices, values=query.sparse.values)
     if query.dense is None:
         return models.QueryRequest(query=sparse, using="sparse", filter=where, limit=limit)
-    each = limit * _FUSED_OF
+    each = limit * FUSED_OF
     return models.QueryRequest(
         prefetch=[
             models.Prefetch(query=sparse, using="sparse", filter=where, limit=each),
             models.Prefetch(query=list(query.dense), using="dense", filter=where, limit=each),
         ],
-        query=models.RrfQuery(rrf=models.Rrf(k=_RRF_K)),
+        query=models.RrfQuery(rrf=models.Rrf(k=RRF_K)),
         limit=limit,
     )
