@@ -33,6 +33,8 @@ def handoff_open_for_contact(
     prefix = f"identity:{contact_key}:"
     with transaction.atomic():
         cases = Handoff.objects.filter(run_key__startswith=prefix)
+        # Counted first: of two simultaneous calls that find none, the second gets the key of the first, and with it its hand-off.
+        count = cases.count()
         handoff = cases.select_for_update(of=("self",)).filter(closed_at=None).order_by("-pk").first()
         if handoff is None:
             day = cases.filter(created_at__gt=timezone.now() - timedelta(days=1))
@@ -41,7 +43,7 @@ def handoff_open_for_contact(
             opened = handoff_open(
                 conversation_id=conversation_id,
                 reason=Handoff.Reason.IDENTITY_FAILED,
-                run_key=f"{prefix}{cases.count()}",
+                run_key=f"{prefix}{count}",
                 language=language,
                 is_urgent=is_urgent,
                 address_key=address_key,
