@@ -41,10 +41,10 @@ def suggestions_of(results: Sequence[StepResult]) -> list[str]:
 
 
 def state_after(result: StepResult) -> ConversationState:
-    """Return what a conversation remembers of an answer from the knowledge base."""
+    """Return what a conversation remembers of an answer from the knowledge base; nothing that is personal."""
     return {
         "knowledge": {
-            "question": str(result.step.arguments["question"]),
+            "question": str(result.result.get("question", "")),
             "entries": [str(quote["id"]) for quote in result.result.get("quotes", ())],
             "offered": [str(text) for text in result.result.get("suggestions", ())],
         }

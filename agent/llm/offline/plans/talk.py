@@ -103,7 +103,8 @@ def knowledge(renderer: Renderer, frame: Frame) -> Plan:
     [result] = yield [Step("knowledge.ask", {"question": frame.details["question"]})]
     shown = {quote["id"] for quote in result.result.get("quotes", ())}
     if not result.ok or (shown and shown <= {*frame.details.get("without", ())}):
-        result = replace(result, ok=True, result={"status": "nothing"})
+        asked = result.result.get("question", "")
+        result = replace(result, ok=True, result={"status": "nothing", "question": asked})
     return knowledge_answer(renderer, result)
 
 

@@ -58,6 +58,8 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
     """Return whether a question, read as `frame` by the rules, is one about health in general; `covered` is the entry about it."""
     if frame.intent not in MISREAD or frame.details.get("identifier"):
         return False
+    if frame.details.get("topic") == "manager":
+        return False  # somebody is asked for, whatever an entry says about talking with a pharmacist
     # A short one is about the place before: "and on Friday?"
     names_place = any(clause.places for clause in message.clauses) or len(text.split()) < SENTENCE
     if frame.place and names_place and not (covered and _is_place_of_story(message, frame, text, covered)):
