@@ -95,7 +95,7 @@ class OpenEmergency(TypedDict):
 
 
 class RememberedAnswer(TypedDict):
-    """What the knowledge base answered last: the question as it was asked, the entries, and the questions offered after it."""
+    """What the knowledge base answered last: the question without what looks personal, the entries, and the questions offered after it."""
 
     question: str
     entries: list[str]

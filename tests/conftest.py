@@ -26,7 +26,6 @@ gc.disable()  # until the tests are collected: what is imported and collected st
 ABOUT_WORDS = re.compile(
     r"tests/llm/|tests/agent/test_(answers|beside_cards|cards|emergency\w*|facts|handoff_reason|knowledge_chat|lookalikes"
     r"|open_emergency|refill_(answers|called_off|names|times|wishes)|site_answers|unassessed|who_answers|withdrawal)\.py"
-    r"|tests/prescriptions/test_(case_pages|refill_pages)\.py"
 )
 
 

@@ -9,7 +9,8 @@ from agent.answers.facts.knowledge import ANSWER
 from agent.answers.facts.results import facts_of
 from agent.answers.handoffs import person_offered
 from agent.answers.renderer import Renderer
-from agent.inference.base import StepResult
+from agent.inference.base import StepResult, Turn
+from agent.safety.privacy.placeholders import Placeholders
 from agent.state import ConversationState
 
 
@@ -23,7 +24,7 @@ def knowledge_answer(renderer: Renderer, result: StepResult) -> Answer:
         return Answer(
             facts,
             suggestions=[*suggestions_of([result]), renderer.say("chip_person")],
-            state={**state_after(result), "pending": person_offered()},
+            state={**state_after(result, renderer.turn), "pending": person_offered()},
         )
     name = "from_knowledge" if found.get("is_sure", True) else "closest_knowledge"
     head: Piece = quoted[0].companion or sentence_named(name, renderer.language)
@@ -31,7 +32,7 @@ def knowledge_answer(renderer: Renderer, result: StepResult) -> Answer:
         [head, *quoted],
         [sources_card(renderer, found["quotes"])],
         suggestions_of([result]),
-        state_after(result),
+        state_after(result, renderer.turn),
     )
 
 
@@ -40,11 +41,11 @@ def suggestions_of(results: Sequence[StepResult]) -> list[str]:
     return [str(text) for result in results for text in result.result.get("suggestions", ())]
 
 
-def state_after(result: StepResult) -> ConversationState:
-    """Return what a conversation remembers of an answer from the knowledge base; nothing that is personal."""
+def state_after(result: StepResult, turn: Turn) -> ConversationState:
+    """Return what a conversation remembers of an answer from the knowledge base, without what looks personal."""
     return {
         "knowledge": {
-            "question": str(result.result.get("question", "")),
+            "question": Placeholders(turn.personal).remove(str(result.step.arguments["question"])),
             "entries": [str(quote["id"]) for quote in result.result.get("quotes", ())],
             "offered": [str(text) for text in result.result.get("suggestions", ())],
         }

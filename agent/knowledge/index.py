@@ -6,9 +6,15 @@ reads is always a row.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from agent.knowledge.features import SparseVector
+
+FIELDS: Final = ("language", "demuc", "chu_de_con")
+"""What of an entry a query may ask for, besides its vectors."""
+FUSED_OF: Final = 4
+"""How many more candidates than wanted each kind of vector gives to the fusion."""
+RRF_K: Final = 60
 
 
 @dataclass(frozen=True, slots=True)

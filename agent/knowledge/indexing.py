@@ -273,7 +273,7 @@ def _open(role: str, state: _State) -> CollectionIndex:
         from agent.knowledge.engines.client import ClientIndex
 
         return ClientIndex(role, url=server, number=state.rebuild)
-    if settings.QDRANT_URL:
+    if settings.QDRANT_URL == _IN_MEMORY:
         from agent.knowledge.engines.memory import MemoryIndex
 
         return MemoryIndex()

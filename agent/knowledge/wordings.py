@@ -20,7 +20,9 @@ _SHORTEST: Final = 2  # letters of a sequence
 _LONGEST: Final = 4
 _STEM: Final = 4  # letters of a word in a pair
 _APART: Final = 3  # places at most between the words of a pair
-_MIXED: Final = np.uint32(2_654_435_761)  # an odd number, so that "a b" and "b a" are two pairs
+_MIXED: Final = np.uint32(
+    2_654_435_761
+)  # what the first of two numbers is multiplied with, so that "a b" and "b a" differ
 _BIAS: Final = -3.6
 _OF_SIMILARITY: Final = 16.2
 _OF_LEAD: Final = 33.0
@@ -75,15 +77,12 @@ def confidence(similarity: float, best_other: float) -> float:
 
 def _counted(texts: Iterable[str]) -> tuple[_Ids, _Weights]:
     """Return the features of texts as numbers in ascending order, and the weight of how often each occurs."""
-    split = [words for text in texts if (words := fold(text).split())]
-    if not split:
+    by_text = [words for text in texts if (words := fold(text).split())]
+    if not by_text:
         return np.empty(0, np.uint32), np.empty(0, np.float32)
-    words = [word for words in split for word in words]
-    features = [
-        np.array([_number(f"={word}") for word in words], np.uint32),
-        *_sequences(words),
-        *_pairs(split),
-    ]
+    every = [word for words in by_text for word in words]
+    numbers = np.array([_number(f"={word}") for word in every], np.uint32)
+    features = [numbers, *_sequences(every), *_pairs(by_text)]
     ids, counts = np.unique(np.concatenate(features), return_counts=True)
     return ids, (1 + np.log(counts)).astype(np.float32)
 
@@ -100,15 +99,16 @@ def _sequences(words: Sequence[str]) -> Iterator[_Ids]:
     found = letters
     for length in range(_SHORTEST, _LONGEST + 1):
         found = found[:-1] * _MIXED + letters[length - 1 :]
-        yield found[word_of[: 1 - length] == word_of[length - 1 :]] + np.uint32(length)
+        yield found[word_of[: 1 - length] == word_of[length - 1 :]]
 
 
 def _pairs(texts: Sequence[Sequence[str]]) -> Iterator[_Ids]:
-    """Yield the pairs of words of one text that stand near each other, cut to their first letters; its ends are words, too."""
+    """Yield the pairs of words of one text that stand near each other, cut to their first letters. 0 stands for its beginning and its end."""
     stems = np.array(
         [stem for words in texts for stem in (0, *(_number(word[:_STEM]) for word in words), 0)], np.uint32
     )
     text_of = np.repeat(np.arange(len(texts)), [len(words) + 2 for words in texts])
     for apart in range(1, _APART + 1):
         first, second = stems[:-apart], stems[apart:]
-        yield (first * _MIXED + second)[(text_of[:-apart] == text_of[apart:]) & ((first | second) != 0)]
+        has_word = (first | second) != 0
+        yield (first * _MIXED + second)[(text_of[:-apart] == text_of[apart:]) & has_word]

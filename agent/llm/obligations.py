@@ -98,7 +98,7 @@ def completed(
     own.suggestions = suggestions_of(results) or _chips(renderer, results, state)
     own.state = state | {"facts": composed.menu.to_remember()}
     for result in (one for one in results if one.step.name == "knowledge.ask" and one.ok):
-        own.state |= state_after(result)
+        own.state |= state_after(result, turn)
     if _offers_person(composed, results):
         asked = person_question(renderer)
         own.pieces = [*_without_question(own.pieces), *asked.pieces]

@@ -15,7 +15,6 @@ from agent.knowledge.flow.running import Limits
 from agent.llm.knowledge import knowledge_model
 from agent.models import Run
 from agent.safety import emergency
-from agent.safety.privacy.placeholders import Placeholders
 from agent.turn.context import knowledge_role, personal_values
 from agent.turn.steps import ActionResult
 
@@ -27,14 +26,13 @@ _LAST_MESSAGES: Final = 6
 def knowledge_asked(run: Run, step: Step, address: str) -> ActionResult:
     """Look a health question up in the collection of the conversation's role.
 
-    The result has `question`, without what is personal in it, and `status`, `quotes`, `is_sure`, `suggestions`, `direct`, `topic`, `subtopic` and
+    The result has `status`, `quotes`, `is_sure`, `suggestions`, `direct`, `topic`, `subtopic` and
     `path` (see KnowledgeAnswer). Refused (`code` is "not_here") where no collection answers: while staff has the conversation or is waited for, and during an emergency.
     """
     role = knowledge_role(run.conversation)
     if not role:
         return ActionResult(step, ok=False, code="not_here")
     patient = run.conversation.proven_patient
-    personal = personal_values(patient) if patient else {}
     question = str(step.arguments.get("question", ""))[:_LONGEST_QUESTION]
     # The offline model answers without a language model, also when it stands in for one that fails.
     opened = knowledge_model(purpose="") if step.arguments.get("by_model") is True else nullcontext()
@@ -45,12 +43,11 @@ def knowledge_asked(run: Run, step: Step, address: str) -> ActionResult:
             language=run.conversation.language,
             history=_history(run, patient.pk if patient else None),
             model=model,
-            personal=personal,
+            personal=personal_values(patient) if patient else {},
             limits=Limits(seconds=settings.OPENAI_TIMEOUT / 2),
         )
     log.info("knowledge base, %s: %s after %s", role, found.status, " ".join(found.path))
-    result = {**_result(found), "question": Placeholders(personal).hide(question)}
-    return ActionResult(step, result=result, tokens=(found.tokens_in, found.tokens_out))
+    return ActionResult(step, result=_result(found), tokens=(found.tokens_in, found.tokens_out))
 
 
 def _history(run: Run, patient_id: int | None) -> list[dict[str, str]]:

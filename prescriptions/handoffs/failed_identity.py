@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from typing import Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.conf import settings
 from django.db import transaction
@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from prescriptions.audit import audit_record
 from prescriptions.errors import HandoffLimited
+from prescriptions.handoffs.limits import wait_alone
 from prescriptions.handoffs.services import handoff_make_urgent, handoff_open
 from prescriptions.models import Handoff
 
@@ -32,9 +33,9 @@ def handoff_open_for_contact(
     """
     prefix = f"identity:{contact_key}:"
     with transaction.atomic():
+        # Else two simultaneous calls would find none, and open one each.
+        wait_alone(f"failed identity {contact_key}")
         cases = Handoff.objects.filter(run_key__startswith=prefix)
-        # Counted first: of two simultaneous calls that find none, the second gets the key of the first, and with it its hand-off.
-        count = cases.count()
         handoff = cases.select_for_update(of=("self",)).filter(closed_at=None).order_by("-pk").first()
         if handoff is None:
             day = cases.filter(created_at__gt=timezone.now() - timedelta(days=1))
@@ -43,12 +44,11 @@ def handoff_open_for_contact(
             opened = handoff_open(
                 conversation_id=conversation_id,
                 reason=Handoff.Reason.IDENTITY_FAILED,
-                run_key=f"{prefix}{count}",
+                run_key=f"{prefix}{uuid4().hex[:16]}",
                 language=language,
                 is_urgent=is_urgent,
                 address_key=address_key,
             )
-            # The row of a simultaneous call is locked until that one has written its package.
             handoff = Handoff.objects.select_for_update(of=("self",)).get(pk=opened.pk)
         if is_urgent:
             handoff_make_urgent(handoff)

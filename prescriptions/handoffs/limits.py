@@ -31,19 +31,19 @@ def handoff_admit(
         if theirs.exclude(reason=Handoff.Reason.REFILL).count() >= settings.HANDOFFS_PER_CONTACT:
             raise HandoffLimited
     if conversation_id is not None and not urgent:
-        _alone(f"handoffs of conversation {conversation_id}")
+        wait_alone(f"handoffs of conversation {conversation_id}")
         here = Handoff.objects.waiting().filter(conversation_id=conversation_id)
         if here.exclude(reason=Handoff.Reason.REFILL).count() >= settings.HANDOFFS_PER_CONVERSATION:
             raise HandoffLimited
     if address_key:
-        _alone(f"handoffs of address {address_key}")
+        wait_alone(f"handoffs of address {address_key}")
         most = settings.HANDOFFS_PER_ADDRESS * (3 if urgent else 1)
         since = timezone.now() - _HOUR
         if Handoff.objects.filter(address_key=address_key, created_at__gt=since).count() >= most:
             raise HandoffLimited
 
 
-def _alone(what: str) -> None:
+def wait_alone(what: str) -> None:
     """Wait for all transactions that named the same; SQLite has only one writer at a time anyway."""
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

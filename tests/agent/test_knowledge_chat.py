@@ -382,6 +382,24 @@ def test_personal_values_are_not_kept_with_a_question_that_found_nothing() -> No
         assert "david.cohen" not in row.question
 
 
+def test_the_question_that_is_remembered_has_nothing_personal() -> None:
+    talk = Talk()
+    talk.say("I am Zephyrina Quillfeather. Is honey good for a cough in adults?")
+    talk.conversation.refresh_from_db()
+    remembered = talk.conversation.state["knowledge"]["question"]
+    assert "honey" in remembered
+    assert not any(word in remembered for word in ("Zephyrina", "Quillfeather", "[["))
+
+
+@pytest.mark.parametrize(
+    "text", ["ok thx lol are u a real person", "are you a person or a computer", "תגיד אתה בן אדם או מחשב"]
+)
+def test_who_asks_whether_it_is_a_person_is_told_and_nobody_is_called(text: str) -> None:
+    talk = Talk("he" if not text.isascii() else "en")
+    assert ("automated assistant" if text.isascii() else "עוזר דיגיטלי") in talk.say(text)
+    assert not Handoff.objects.exists()
+
+
 ELSEWHERE = (
     "what's the weather like today", "transfer 500 dollars to savings", "play some jazz", "set an alarm for 7",
     "why is my card declined", "book a table for two", "how many calories in an apple", "what is my credit limit",

@@ -69,7 +69,8 @@ def test_a_rare_word_counts_more_than_a_common_one(index: CollectionIndex) -> No
     assert found(index, "insulin where")[0] in (1, 3)
 
 
-def test_the_engine_in_memory_finds_what_qdrant_edge_finds() -> None:
+def test_the_engine_in_memory_finds_what_qdrant_edge_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent.knowledge.engines.memory._CANDIDATES", 100)  # of 600
     texts, chance = entries(600), random.Random(1)
     indexes: list[CollectionIndex] = [EdgeIndex(), MemoryIndex()]
     for index in indexes:

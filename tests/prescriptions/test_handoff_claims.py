@@ -326,24 +326,14 @@ def test_failed_verifications_of_a_contact_are_three_cases_a_day(db: None) -> No
     handoff_open_for_contact(contact_key="other", conversation_id=uuid4(), language="en")
 
 
-def test_of_two_calls_that_find_no_case_the_second_joins_the_first(
-    db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first, second, met = uuid4(), uuid4(), list[Handoff]()
-
-    class Clock:
-        """Between looking for a case and opening one, the first call opens its own."""
-
-        def now(self) -> datetime:
-            if not met:
-                met.append(Handoff())
-                met[0] = handoff_open_for_contact(contact_key="k", conversation_id=first, language="en")
-            return timezone.now()
-
-    monkeypatch.setattr("prescriptions.handoffs.failed_identity.timezone", Clock())
-    case = handoff_open_for_contact(contact_key="k", conversation_id=second, language="en")
-    assert case.pk == met[0].pk == Handoff.objects.get().pk
-    assert case.package["conversations"] == [str(first), str(second)]
+def test_a_closed_case_is_never_joined_although_an_older_one_was_deleted(db: None) -> None:
+    cases = []
+    for _ in range(2):
+        cases.append(handoff_open_for_contact(contact_key="k", conversation_id=uuid4(), language="en"))
+        services.handoff_close(handoff=cases[-1], access=DESK)
+    Handoff.objects.filter(pk=cases[0].pk).update(run_key=None)
+    opened_anew = handoff_open_for_contact(contact_key="k", conversation_id=uuid4(), language="en")
+    assert opened_anew.pk != cases[1].pk and opened_anew.closed_at is None
 
 
 def test_an_address_that_was_left_counts_for_later_hand_offs_of_its_conversation(david: Patient) -> None:

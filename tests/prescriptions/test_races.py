@@ -1,10 +1,11 @@
 """What must hold when several people, or one with several hands, do the same thing at the same moment."""
 
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from threading import Barrier
+from threading import Barrier, Event
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -132,6 +133,26 @@ def test_simultaneous_failures_of_a_contact_are_one_case() -> None:
     handoff = Handoff.objects.get()
     assert handoff.number == number and set(conversations_of(handoff)) == set(conversations)
     assert all(str(one)[:8] in handoff.summary for one in conversations)
+
+
+def test_a_failure_while_another_opens_the_case_of_its_contact_joins_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opening = Event()
+
+    def slowly(**arguments: Any) -> Handoff:
+        opening.set()
+        time.sleep(0.5)
+        return handoff_open(**arguments)
+
+    monkeypatch.setattr("prescriptions.handoffs.failed_identity.handoff_open", slowly)
+
+    def work(number: int) -> str:
+        if number:
+            assert opening.wait(timeout=20)
+        return handoff_open_for_contact(contact_key="k", conversation_id=uuid4(), language="en").number
+
+    assert len(set(at_once(work, threads=2))) == 1 == Handoff.objects.count()
 
 
 def test_starting_and_answering_do_not_block_each_other(david: Patient, conversation: UUID) -> None:

@@ -12,14 +12,20 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from agent.knowledge.features import VERSION
-from agent.knowledge.index import Hit, IndexedEntry, IndexLost, IndexUnavailable, Query
+from agent.knowledge.index import (
+    FIELDS,
+    FUSED_OF,
+    RRF_K,
+    Hit,
+    IndexedEntry,
+    IndexLost,
+    IndexUnavailable,
+    Query,
+)
 
 _BATCH: Final = 500
 _SECONDS: Final = 3
 _NOT_FOUND: Final = 404
-FIELDS: Final = ("language", "demuc", "chu_de_con")
-FUSED_OF: Final = 4
-RRF_K: Final = 60
 
 
 class ClientIndex:

@@ -10,12 +10,9 @@ from typing import Any, Final
 
 import qdrant_edge as edge
 
-from agent.knowledge.index import Hit, IndexedEntry, IndexLost, Query
+from agent.knowledge.index import FIELDS, FUSED_OF, RRF_K, Hit, IndexedEntry, IndexLost, Query
 
 _BATCH: Final = 1_000
-_FIELDS: Final = ("language", "demuc", "chu_de_con")
-_FUSED_OF: Final = 4  # how many more candidates than wanted each kind of vector gives to the fusion
-_RRF_K: Final = 60
 
 
 class EdgeIndex:
@@ -29,7 +26,7 @@ class EdgeIndex:
     def build(self, entries: Iterable[IndexedEntry], *, dense_size: int = 0) -> None:
         """Put in all entries."""
         shard = edge.EdgeShard.create(str(self._folder), _config(dense_size))
-        for name in _FIELDS:
+        for name in FIELDS:
             shard.update(edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Keyword))
         rest = iter(entries)
         count = 0
@@ -87,7 +84,7 @@ def _point(entry: IndexedEntry) -> Any:
     vector: dict[str, Any] = {"sparse": edge.SparseVector(entry.sparse.indices, entry.sparse.values)}
     if entry.dense is not None:
         vector["dense"] = list(entry.dense)
-    return edge.Point(entry.key, vector, {name: getattr(entry, name) for name in _FIELDS})
+    return edge.Point(entry.key, vector, {name: getattr(entry, name) for name in FIELDS})
 
 
 def _request(query: Query, limit: int) -> Any:
@@ -100,11 +97,11 @@ def _request(query: Query, limit: int) -> Any:
     if query.dense is None:
         return edge.QueryRequest(limit=limit, query=sparse, filter=where)
     dense = edge.Query.Nearest(list(query.dense), using="dense")
-    fusion: Any = edge.Fusion.Rrf(k=_RRF_K)
+    fusion: Any = edge.Fusion.Rrf(k=RRF_K)
     return edge.QueryRequest(
         limit=limit,
         query=fusion,
         prefetches=[
-            edge.Prefetch(limit=limit * _FUSED_OF, query=kind, filter=where) for kind in (sparse, dense)
+            edge.Prefetch(limit=limit * FUSED_OF, query=kind, filter=where) for kind in (sparse, dense)
         ],
     )

@@ -1,4 +1,4 @@
-"""Hold a collection's index in this process's memory with qdrant-client, where Qdrant Edge has no wheel.
+"""Hold a collection's index in this process's memory with qdrant-client alone, for systems for which Qdrant Edge is not built.
 
 The client compares sparse vectors in Python, number by number, and dense ones with numpy. So each sparse vector is also folded
 into a dense one of fixed length (feature hashing), by which the client finds candidates; their exact weights put these in order.
@@ -15,9 +15,9 @@ import numpy as np
 from qdrant_client import QdrantClient, models
 from qdrant_client.hybrid.fusion import reciprocal_rank_fusion
 
-from agent.knowledge.engines.client import FIELDS, FUSED_OF, RRF_K, conditions_of
+from agent.knowledge.engines.client import conditions_of
 from agent.knowledge.features import SparseVector
-from agent.knowledge.index import Hit, IndexedEntry, IndexLost, Query
+from agent.knowledge.index import FIELDS, FUSED_OF, RRF_K, Hit, IndexedEntry, IndexLost, Query
 
 _NAME: Final = "entries"
 _BATCH: Final = 500
@@ -55,20 +55,21 @@ class MemoryIndex:
 
     def update(self, entries: Sequence[IndexedEntry], removed: Sequence[int]) -> None:
         """Put entries in and take others out."""
-        self._check_is_built()
         with self._lock:
+            self._check_is_built()
             self._put(entries, removed)
 
     def search(self, queries: Sequence[Query], limit: int) -> list[list[Hit]]:
         """Return the best entries for each query."""
-        self._check_is_built()
         with self._lock:
+            self._check_is_built()
             return [self._found(query, limit) for query in queries]
 
     def count(self) -> int:
         """Return how many entries are in it."""
-        self._check_is_built()
-        return len(self._weights)
+        with self._lock:
+            self._check_is_built()
+            return len(self._weights)
 
     def _check_is_built(self) -> None:
         if not self._client.collection_exists(_NAME):
@@ -83,7 +84,9 @@ class MemoryIndex:
             self._weights[entry.key] = dict(zip(entry.sparse.indices, entry.sparse.values, strict=True))
             self._entries_with.update(entry.sparse.indices)
         for start in range(0, len(entries), _BATCH):
-            self._client.upsert(_NAME, [_point(entry) for entry in entries[start : start + _BATCH]])
+            self._client.upsert(
+                _NAME, [_point(entry, self._weights[entry.key]) for entry in entries[start : start + _BATCH]]
+            )
 
     def _found(self, query: Query, limit: int) -> list[Hit]:
         wanted = self._weighed(query.sparse)
@@ -110,8 +113,8 @@ class MemoryIndex:
         total = len(self._weights)
         weights = {}
         for feature, weight in zip(sparse.indices, sparse.values, strict=True):
-            if has := self._entries_with[feature]:
-                weights[feature] = weight * math.log((total - has + 0.5) / (has + 0.5) + 1)
+            if found := self._entries_with[feature]:
+                weights[feature] = weight * math.log((total - found + 0.5) / (found + 0.5) + 1)
         return weights
 
 
@@ -126,11 +129,10 @@ def _folded(weights: Mapping[int, float]) -> list[float]:
     values = np.fromiter(weights.values(), dtype=np.float32, count=len(weights))
     signs = np.where(features >> 16 & 1, 1.0, -1.0)
     np.add.at(folded, features % _LENGTH, values * signs)
-    return list(map(float, folded))
+    return list(folded.tolist())
 
 
-def _point(entry: IndexedEntry) -> models.PointStruct:
-    weights = dict(zip(entry.sparse.indices, entry.sparse.values, strict=True))
+def _point(entry: IndexedEntry, weights: Mapping[int, float]) -> models.PointStruct:
     vector: dict[str, Any] = {"folded": _folded(weights)}
     if entry.dense is not None:
         vector["dense"] = list(entry.dense)

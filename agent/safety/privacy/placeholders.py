@@ -83,6 +83,10 @@ class Placeholders:
         spans.add(self._single_names(shadow, free, spans))
         return shadow.replaced(spans.found)
 
+    def remove(self, text: str) -> str:
+        """Return free text without anything that looks personal, and with nothing in its place."""
+        return clean(_PLACEHOLDER.sub(" ", self.hide(text)))
+
     def hide_known(self, value: Any) -> Any:
         """Return JSON of our own tools without what is known of the customer; everything else in it is no secret."""
         return _changed(value, self._leaf_hidden)

@@ -103,8 +103,7 @@ def knowledge(renderer: Renderer, frame: Frame) -> Plan:
     [result] = yield [Step("knowledge.ask", {"question": frame.details["question"]})]
     shown = {quote["id"] for quote in result.result.get("quotes", ())}
     if not result.ok or (shown and shown <= {*frame.details.get("without", ())}):
-        asked = result.result.get("question", "")
-        result = replace(result, ok=True, result={"status": "nothing", "question": asked})
+        result = replace(result, ok=True, result={"status": "nothing"})
     return knowledge_answer(renderer, result)
 
 
