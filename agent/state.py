@@ -95,7 +95,7 @@ class OpenEmergency(TypedDict):
 
 
 class RememberedAnswer(TypedDict):
-    """What the knowledge base answered last: the question without what looks personal, the entries, and the questions offered after it."""
+    """The last answer of the knowledge base: the question without what looks personal, the entries, and the questions offered."""
 
     question: str
     entries: list[str]

@@ -11,10 +11,11 @@ from typing import Final, Protocol
 from agent.knowledge.features import SparseVector
 
 FIELDS: Final = ("language", "demuc", "chu_de_con")
-"""What of an entry a query may ask for, besides its vectors."""
+"""Fields of an entry that a query can filter by."""
 FUSED_OF: Final = 4
-"""How many more candidates than wanted each kind of vector gives to the fusion."""
+"""Each kind of vector gives so many times the wanted entries to the fusion."""
 RRF_K: Final = 60
+"""The constant k of reciprocal rank fusion."""
 
 
 @dataclass(frozen=True, slots=True)

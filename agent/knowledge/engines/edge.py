@@ -39,7 +39,7 @@ class EdgeIndex:
         self._shard = shard
 
     def update(self, entries: Sequence[IndexedEntry], removed: Sequence[int]) -> None:
-        """Put entries in and take others out."""
+        """Add or replace entries, and delete others by their keys."""
         shard = self._whole()
         if removed:
             shard.update(edge.UpdateOperation.delete_points(list(removed)))

@@ -1,4 +1,4 @@
-"""Hold a collection's index in this process's memory with qdrant-client alone, for systems for which Qdrant Edge is not built.
+"""Hold a collection's index in memory with qdrant-client, where Qdrant Edge cannot be installed.
 
 The client compares sparse vectors in Python, number by number, and dense ones with numpy. So each sparse vector is also folded
 into a dense one of fixed length (feature hashing), by which the client finds candidates; their exact weights put these in order.
@@ -33,9 +33,9 @@ class MemoryIndex:
         # The client's in-memory collections are not made for threads.
         self._lock = threading.Lock()
         self._weights: dict[int, dict[int, float]] = {}
-        """For each entry, the weight of each of its features."""
+        """The weights of each entry's features, by its key."""
         self._entries_with: Counter[int] = Counter()
-        """For each feature, how many entries have it."""
+        """The number of entries that have each feature."""
 
     def build(self, entries: Iterable[IndexedEntry], *, dense_size: int = 0) -> None:
         """Put in all entries."""
@@ -54,7 +54,7 @@ class MemoryIndex:
             self.update(batch, [])
 
     def update(self, entries: Sequence[IndexedEntry], removed: Sequence[int]) -> None:
-        """Put entries in and take others out."""
+        """Add or replace entries, and delete others by their keys."""
         with self._lock:
             self._check_is_built()
             self._put(entries, removed)
