@@ -10,14 +10,23 @@ LOCK := uv pip compile --quiet --no-config --universal --python-version 3.11 --g
 
 .PHONY: run test test-faults lint bench bench-data format lock sbom messages clean
 
-.venv/run: requirements.lock
+# uv installs what is locked in seconds, for which pip takes two minutes. Where there is no uv, or it fails, pip does it.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
+install = $(PIP) --only-binary :all: -r installer.lock \
+	&& $(UV) $${PIP_INDEX_URL:+--default-index "$$PIP_INDEX_URL"} -r $(1) || $(PIP) -r $(1)
+
+.venv/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@touch $@
+
+.venv/run: requirements.lock installer.lock | .venv/python
+	@$(call install,requirements.lock)
 	@touch $@
 
 .venv/test: tests/requirements.lock .venv/run
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r tests/requirements.lock
+	@$(call install,tests/requirements.lock)
 	@touch $@
 
 run: .venv/run
@@ -57,6 +66,7 @@ bench-data: .venv/test
 
 # After a change of a requirements.txt. Every file that the index has of a version is listed, for all systems and Pythons.
 lock: .venv/test
+	$(BIN)/$(LOCK) installer.txt --output-file installer.lock
 	$(BIN)/$(LOCK) requirements.txt --output-file requirements.lock
 	$(BIN)/$(LOCK) tests/requirements.txt --constraint requirements.lock --output-file tests/requirements.lock
 

@@ -31,10 +31,10 @@ def versions(lines: list[str]) -> set[tuple[str, str]]:
     return {(re.sub(r"[-_.]+", "-", pin[1]).lower(), pin[2]) for pin in pins if pin}
 
 
-@pytest.mark.parametrize("folder", ["", "tests/"])
-def test_lock_holds_what_is_pinned_with_hashes_and_no_place_to_get_it(folder: str) -> None:
-    locked = entries(f"{folder}requirements.lock")
-    pinned = versions((ROOT / folder / "requirements.txt").read_text().splitlines())
+@pytest.mark.parametrize("name", ["installer", "requirements", "tests/requirements"])
+def test_lock_holds_what_is_pinned_with_hashes_and_no_place_to_get_it(name: str) -> None:
+    locked = entries(f"{name}.lock")
+    pinned = versions((ROOT / f"{name}.txt").read_text().splitlines())
     assert pinned and pinned <= versions(locked)
     for line in locked:
         assert re.fullmatch(r"[\w.-]+==\S+(?: ;[^\\]*?)?(?: +--hash=sha256:[0-9a-f]{64})+", line.rstrip()), (
@@ -43,7 +43,8 @@ def test_lock_holds_what_is_pinned_with_hashes_and_no_place_to_get_it(folder: st
 
 
 def test_development_packages_do_not_change_what_runs_the_site() -> None:
-    assert versions(entries("requirements.lock")) <= versions(entries("tests/requirements.lock"))
+    of_tests = versions(entries("tests/requirements.lock"))
+    assert versions(entries("requirements.lock")) | versions(entries("installer.lock")) <= of_tests
 
 
 def imports() -> Iterator[str]:
