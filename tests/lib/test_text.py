@@ -1,7 +1,7 @@
 """Cleaning, folding, language and the Hebrew prefixes."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis.strategies import text
 
 from pharmacy_site.lib.text import (
@@ -148,5 +148,6 @@ def test_a_plain_text_is_folded_like_one_that_needs_normalisation(plain: str) ->
 
 
 @given(text(alphabet="Ab9 .,%_-–'\"׳״“אבוומםיילץ\n\t\x00", max_size=20))
+@example("9\n")  # of a pattern that Python 3.11.2 matches wrongly
 def test_a_plain_text_is_cleaned_like_one_that_needs_normalisation(plain: str) -> None:
     assert clean(plain) == clean(f"{plain} \u200bé").removesuffix("é").strip()
