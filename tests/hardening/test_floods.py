@@ -95,8 +95,11 @@ def test_frames_that_are_refused_reach_no_database(site: Any) -> None:
         return sum(one["type"] == "message.accepted" for one in got)
 
     with site(CHAT_FRAMES_PER_SECOND="10", CHAT_MESSAGES_PER_MINUTE="100000") as running:
+        began = time.monotonic()
         accepted = asyncio.run(run(running))
-    assert 10 <= accepted < 100
+        seconds = time.monotonic() - began
+    # A slow machine takes seconds for all, and each second allows ten more.
+    assert 10 <= accepted < 90 + 10 * seconds
 
 
 def test_a_flood_does_not_hold_up_other_customers(site: Any) -> None:

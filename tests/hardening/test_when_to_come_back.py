@@ -38,7 +38,8 @@ def asked(identifier: str, address: str = "10.0.0.1") -> None:
 
 
 # -- Over HTTP -------------------------------------------------------------------------------------------------
-def test_a_key_that_calls_too_often_reads_when_to_call_again(db: None, client: Client, settings: Any) -> None:
+@pytest.mark.usefixtures("db", "clock")  # the clock stands still: the limit is counted anew each minute
+def test_a_key_that_calls_too_often_reads_when_to_call_again(client: Client, settings: Any) -> None:
     settings.REST_FRAMEWORK = {**settings.REST_FRAMEWORK, "DEFAULT_THROTTLE_RATES": {"key": "1/min"}}
     headers = {"authorization": f"Bearer {key_issue(name='x', scopes=['tools'])}"}
     answers = [client.get("/api/v1/tools/", headers=headers) for _ in range(3)]

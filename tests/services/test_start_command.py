@@ -17,7 +17,7 @@ def started(env: dict[str, str], log: Path, *addresses: str) -> tuple[str, list[
     with log.open("wb") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
     try:
-        wait_until_served(f"http://127.0.0.1:{port}", process, seconds=60)
+        wait_until_served(f"http://127.0.0.1:{port}", process, seconds=120)
         pages = [
             urlopen(f"http://127.0.0.1:{port}{address}", timeout=10).read().decode() for address in addresses
         ]
