@@ -16,12 +16,12 @@ UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes
 install = $(PIP) --only-binary :all: -r installer.lock \
 	&& $(UV) $${PIP_INDEX_URL:+--default-index "$$PIP_INDEX_URL"} -r $(1) || $(PIP) -r $(1)
 
-.venv/python:
+.venv/made:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@touch $@
 
-.venv/run: requirements.lock installer.lock | .venv/python
+.venv/run: requirements.lock installer.lock | .venv/made
 	@$(call install,requirements.lock)
 	@touch $@
 
