@@ -95,7 +95,7 @@ class OpenEmergency(TypedDict):
 
 
 class RememberedAnswer(TypedDict):
-    """The last answer of the knowledge base: the question without what looks personal, the entries, and the questions offered."""
+    """The last answer from the knowledge base: its question without personal data, its entries, and the questions it offered."""
 
     question: str
     entries: list[str]

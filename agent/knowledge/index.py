@@ -11,11 +11,11 @@ from typing import Final, Protocol
 from agent.knowledge.features import SparseVector
 
 FIELDS: Final = ("language", "demuc", "chu_de_con")
-"""Fields of an entry that a query can filter by."""
+"""The fields of an entry that a query can filter on."""
 FUSED_OF: Final = 4
-"""Each kind of vector gives so many times the wanted entries to the fusion."""
+"""How many candidates each kind of vector contributes to the fusion, as a multiple of the entries wanted."""
 RRF_K: Final = 60
-"""The constant k of reciprocal rank fusion."""
+"""The k of reciprocal rank fusion, where a candidate scores 1 / (k + rank)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ _LINE_BREAK: Final = re.compile(r" ?\n ?")
 _EMPTY_LINES: Final = re.compile(r"\n{3,}")
 # Most texts that are stored and imported, of which nothing has to be taken out.
 _CLEAN_WORD: Final = rf"[!-~{HEBREW}–—…“”‘’״׳₪°]++"
-# Not `)*+`: Python before 3.11.5 keeps what a repetition that failed has already matched, here a line break at the end.
+# Not `)*+`: Python 3.11.2 (not 3.11.7) keeps what a repetition that failed had already matched, here a line break at the end.
 _CLEAN: Final = re.compile(rf"{_CLEAN_WORD}(?:(?: |\n\n?){_CLEAN_WORD})*")
 _INVISIBLE_CATEGORIES: Final = frozenset({"Cc", "Cf", "Cs"})
 # Invisible though their category does not say so: fillers, and the variation selectors but the two of emoji.

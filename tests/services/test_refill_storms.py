@@ -52,9 +52,13 @@ def two(shared_site: Any) -> Iterator[Ask]:
     if connection.vendor != "postgresql":
         pytest.skip("several web processes need PostgreSQL; this run is on SQLite")
     needs_redis()
-    env = {"REDIS_URL": REDIS, "API_RATE": "1000000/min", "EMAIL_URL": "dummy://"}
-    # On a slow machine twenty requests for one row wait for each other longer than a customer would.
-    env["DATABASE_LOCK_TIMEOUT"] = "60"
+    env = {
+        "REDIS_URL": REDIS,
+        "API_RATE": "1000000/min",
+        "EMAIL_URL": "dummy://",
+        # On a slow machine twenty requests for one row wait longer for each other than the default allows.
+        "DATABASE_LOCK_TIMEOUT": "60",
+    }
     with shared_site(**env) as first, shared_site(**env) as second:
         yield asking([first, second])
 

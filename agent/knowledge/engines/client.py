@@ -61,7 +61,7 @@ class ClientIndex:
                     self.client.delete_collection(collection.name)
 
     def update(self, entries: Sequence[IndexedEntry], removed: Sequence[int]) -> None:
-        """Add or replace entries, and delete others by their keys."""
+        """Add or replace `entries`, and delete the entries whose keys are in `removed`."""
         with _translated():
             if removed:
                 self.client.delete(self.name, models.PointIdsList(points=list(removed)), wait=True)

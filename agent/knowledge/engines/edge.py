@@ -39,7 +39,7 @@ class EdgeIndex:
         self._shard = shard
 
     def update(self, entries: Sequence[IndexedEntry], removed: Sequence[int]) -> None:
-        """Add or replace entries, and delete others by their keys."""
+        """Add or replace `entries`, and delete the entries whose keys are in `removed`."""
         shard = self._whole()
         if removed:
             shard.update(edge.UpdateOperation.delete_points(list(removed)))

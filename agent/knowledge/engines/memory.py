@@ -33,9 +33,9 @@ class MemoryIndex:
         # The client's in-memory collections are not made for threads.
         self._lock = threading.Lock()
         self._weights: dict[int, dict[int, float]] = {}
-        """The weights of each entry's features, by its key."""
+        """The feature weights of each entry, by the key of the entry."""
         self._entries_with: Counter[int] = Counter()
-        """The number of entries that have each feature."""
+        """How many entries contain each feature."""
 
     def build(self, entries: Iterable[IndexedEntry], *, dense_size: int = 0) -> None:
         """Put in all entries."""
@@ -54,7 +54,7 @@ class MemoryIndex:
             self.update(batch, [])
 
     def update(self, entries: Sequence[IndexedEntry], removed: Sequence[int]) -> None:
-        """Add or replace entries, and delete others by their keys."""
+        """Add or replace `entries`, and delete the entries whose keys are in `removed`."""
         with self._lock:
             self._check_is_built()
             self._put(entries, removed)

@@ -84,7 +84,7 @@ class Placeholders:
         return shadow.replaced(spans.found)
 
     def remove(self, text: str) -> str:
-        """Return free text without anything that looks personal, and with nothing in its place."""
+        """Delete everything that looks personal from free text, and return the rest."""
         return clean(_PLACEHOLDER.sub(" ", self.hide(text)))
 
     def hide_known(self, value: Any) -> Any:
