@@ -32,10 +32,11 @@ install = $(PIP) --only-binary :all: -r installer.lock \
 run: .venv/run
 	@exec $(BIN)/python manage.py start --port $(PORT)
 
-# A worker a core: with two of them each test needs up to 40 % more of the processor, as their caches are emptied in turn.
+# One worker more than cores, as many tests wait for a browser, another process or a clock; with two a core each test needs more of
+# the processor (docs/performance.md). Redis has databases for eight.
 # The tests of a file stay together, so that the site which they share starts once; tests/conftest.py orders the files.
 test: .venv/test
-	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(min(os.cpu_count(), 8))') --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $$($(BIN)/python -c 'import os; print(min(os.cpu_count() + 1, 8))') --dist loadfile --no-loadscope-reorder
 
 # The long versions of the tests that kill processes, lose answers, play random events and guess at identities: about 25
 # minutes on 2 idle cores.
