@@ -44,7 +44,6 @@ BY_PLAYWRIGHT = [
 ]
 # A process in reserve for each page, of which none is used.
 IN_RESERVE = ["SpareRendererForSitePerProcess"]
-PLAIN = {"reduced_motion": "reduce"}
 ARGUMENTS = [
     f"--disable-features={','.join(ADDRESS_BAR + BY_PLAYWRIGHT + IN_RESERVE)}",
     "--no-sandbox",
@@ -167,16 +166,22 @@ class SharedWindow:
     """
 
     def __init__(self, browser: Browser, base: str) -> None:
-        self.context = browser.new_context(**PLAIN)
+        self.context = browser.new_context(reduced_motion="reduce")
         self._first = self.context.new_page()  # stays open, and with it the process
         self._first.goto(f"{base}/healthz")
         self._protocol = self.context.new_cdp_session(self._first)
 
     def new_page(self, base: str) -> Page:
-        """A page of a window in which this site was never opened."""
+        """A page of a window in which this site was never opened; those of a test that failed are closed."""
+        self.close_pages()
         self.context.clear_cookies()
         self._protocol.send("Storage.clearDataForOrigin", {"origin": base, "storageTypes": "all"})
         return self.context.new_page()
+
+    def close_pages(self) -> None:
+        for page in self.context.pages:
+            if page is not self._first:
+                page.close()
 
 
 @pytest.fixture(scope="module")
@@ -193,7 +198,7 @@ def new_chat(
 
     def make(width: int = 1280, height: int = 900, base: str = chat_server.url, **options: Any) -> ChatPage:
         if made or options:
-            page = browser.new_context(**PLAIN, **options).new_page()
+            page = browser.new_context(reduced_motion="reduce", **options).new_page()
         else:
             page = shared_window.new_page(base)
         page.set_viewport_size(ViewportSize(width=width, height=height))
@@ -204,10 +209,9 @@ def new_chat(
     for chat in made:
         assert chat.problems == []
         assert chat.page.evaluate("window.seen.violations") == []
-        if chat.page.context is shared_window.context:
-            chat.page.close()
-        else:
+        if chat.page.context is not shared_window.context:
             chat.page.context.close()
+    shared_window.close_pages()
 
 
 @pytest.fixture

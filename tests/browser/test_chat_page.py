@@ -23,6 +23,19 @@ INVISIBLE = r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069]"
 EMAIL = "What prescriptions do I have? My e-mail is david.cohen@example.com"
 
 
+def test_a_window_that_tests_share_is_empty_for_each_of_them(shared_window: Any, chat_server: Any) -> None:
+    address = f"{chat_server.url}/healthz"
+    before = shared_window.new_page(chat_server.url)
+    before.goto(address)
+    stored = "document.cookie = 'a=1'; localStorage.setItem('a', '1'); sessionStorage.setItem('a', '1')"
+    before.evaluate(stored)
+    found = "[document.cookie, localStorage.length, sessionStorage.length]"
+    assert before.evaluate(found) == ["a=1", 1, 1]
+    page = shared_window.new_page(chat_server.url)
+    page.goto(address)
+    assert before.is_closed() and page.evaluate(found) == ["", 0, 0]
+
+
 @pytest.mark.parametrize("lang", ["en", "he"])
 def test_the_page_opens_with_the_chat(new_chat: Any, lang: str) -> None:
     chat = new_chat().open(lang)
