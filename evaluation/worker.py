@@ -52,7 +52,7 @@ def _template(path: Path) -> None:
     call_command("migrate", verbosity=0)
     call_command("load_demo", verbosity=0, stdout=open(os.devnull, "w"))  # noqa: SIM115
     with connection.cursor() as cursor:
-        # Out of its log into the one file, in larger pages than SQLite's own: each trial copies all of them.
+        # Move everything from the write-ahead log into the file, and take larger pages than SQLite does: each trial copies all of them.
         for statement in ("PRAGMA journal_mode=DELETE", "PRAGMA page_size=16384", "VACUUM"):
             cursor.execute(statement)
     connection.close()
