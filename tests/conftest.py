@@ -14,7 +14,7 @@ from django.test import TransactionTestCase
 from django.utils import translation
 from network import switched_off
 from scripted_model import ScriptedModel
-from served_site import Site, demo_database, free_port, served
+from served_site import Site, demo_site
 from snapshots import snapshots
 
 from pharmacy_site.lib.private_files import new_files_private
@@ -204,15 +204,7 @@ def chat_server(
     tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, django_db_blocker: object
 ) -> Iterator[Site]:
     """The whole site in a process of its own, on a database of its own with the demo data."""
-    folder = tmp_path_factory.mktemp("site")
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
-    with django_db_blocker.unblock():  # type: ignore[attr-defined]
-        database = demo_database(f"pharmacy_served_{worker}", folder)
-    env = {
-        **os.environ,
-        "DATABASE_URL": database,
-        "DEBUG": "1",
-        "EMAIL_URL": "dummy://",
+    limits = {
         "IDENTITY_CODES_PER_DAY": "100000",
         "IDENTITY_GUESSES_PER_DAY": "100000",
         "IDENTITY_CODES_PER_CONTACT_HOUR": "100000",
@@ -224,13 +216,9 @@ def chat_server(
         "CHAT_MESSAGES_PER_MINUTE": "60",
         "HANDOFFS_PER_ADDRESS": "100000",
     }
-    with served(env, free_port(), folder / "server.log") as site:
+    name, folder = f"pharmacy_served_{os.getpid()}", tmp_path_factory.mktemp("site")
+    with demo_site(name, folder, django_db_blocker, with_knowledge=True, **limits) as site:
         yield site
-    if "postgres" in database:
-        import psycopg
-
-        with psycopg.connect(database.rsplit("/", 1)[0] + "/postgres", autocommit=True) as admin:
-            admin.execute(f'DROP DATABASE IF EXISTS "{database.rsplit("/", 1)[1]}" WITH (FORCE)')
 
 
 # -- A scripted language model -------------------------------------------------------------------------------

@@ -3,8 +3,7 @@
 import os
 
 from kombu import Queue
-
-from pharmacy_site.settings import *  # noqa: F403
+from served_settings import *  # noqa: F403
 
 # Other workers on this machine must not take these tasks.
 CELERY_TASK_DEFAULT_QUEUE = os.environ["TEST_QUEUE"]

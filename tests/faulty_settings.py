@@ -3,9 +3,8 @@
 import os
 
 from kombu import Queue
-
-from pharmacy_site.settings import *  # noqa: F403
-from pharmacy_site.settings import INSTALLED_APPS as _APPS
+from served_settings import *  # noqa: F403
+from served_settings import INSTALLED_APPS as _APPS
 
 INSTALLED_APPS = [*_APPS, "faulty_dispenser.FaultyDispenser"]
 # Other workers on this machine must not take these tasks.

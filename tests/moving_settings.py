@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.utils import timezone
-
-from pharmacy_site.settings import *  # noqa: F403
+from served_settings import *  # noqa: F403
 
 _FILE = Path(os.environ["CLOCK"])
 _now = timezone.now

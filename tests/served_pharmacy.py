@@ -70,11 +70,11 @@ class Pharmacy:
 
 
 class Staff:
-    """A pharmacist in a browser without a screen."""
+    """One of the staff in a browser without a screen."""
 
-    def __init__(self, web: httpx.Client) -> None:
+    def __init__(self, web: httpx.Client, name: str = "decides", password: str = PASSWORD) -> None:
         self.web = web
-        self.post("/admin/login/?next=/admin/", username="decides", password=PASSWORD)
+        self.post("/admin/login/?next=/admin/", username=name, password=password)
 
     def post(self, path: str, **fields: Any) -> str:
         """Send a page's form and return the page that comes."""

@@ -15,6 +15,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -122,20 +123,50 @@ def made_once(name: str, make: Callable[[Path], str]) -> str:
     return made.read_text()
 
 
+def site_env(database: str, **more: str) -> dict[str, str]:
+    """The environment of a served site on this database."""
+    own = {
+        "DATABASE_URL": database,
+        "DEBUG": "1",
+        "DJANGO_SETTINGS_MODULE": "served_settings",
+        "EMAIL_URL": "dummy://",
+        "PYTHONPATH": str(Path(__file__).parent),
+    }
+    return {**os.environ, **own, **more}
+
+
 def _demo_template(folder: Path) -> str:
     """The URL of a new database with the demo data, that others are copied from."""
     url = _empty_database("pharmacy_template", folder)
-    env = {**os.environ, "DATABASE_URL": url, "DEBUG": "1", "EMAIL_URL": "dummy://"}
     for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
         subprocess.run(
-            [sys.executable, "manage.py", *command], cwd=ROOT, env=env, check=True, capture_output=True
+            [sys.executable, "manage.py", *command],
+            cwd=ROOT,
+            env=site_env(url),
+            check=True,
+            capture_output=True,
         )
     return url
 
 
-def demo_database(name: str, folder: Path) -> str:
-    """The URL of a new database with the demo data, of the kind that this run tests on."""
-    template = made_once("demo", _demo_template)
+def _template_without_knowledge(folder: Path) -> str:
+    """The URL of another one, with no knowledge base: a site on it starts in half the time, since it builds no index."""
+    url = _copy(made_once("demo", _demo_template), "pharmacy_template_bare", folder)
+    sql(url, *(f"DELETE FROM agent_knowledge{table}" for table in ("version", "entry", "collection")))
+    return url
+
+
+def demo_database(name: str, folder: Path, *, with_knowledge: bool = False) -> str:
+    """The URL of a new database with the demo data, of the kind that this run tests on; questions about health only if a test needs them."""
+    template = (
+        made_once("demo", _demo_template)
+        if with_knowledge
+        else made_once("bare", _template_without_knowledge)
+    )
+    return _copy(template, name, folder)
+
+
+def _copy(template: str, name: str, folder: Path) -> str:
     if connection.vendor == "sqlite":
         path = folder / f"{name}.sqlite3"
         with (
@@ -145,6 +176,24 @@ def demo_database(name: str, folder: Path) -> str:
             source.backup(copy)
         return f"sqlite:///{path}"
     return _empty_database(name, folder, template.rsplit("/", 1)[1])
+
+
+def sql(url: str, *statements: str) -> list[Any]:
+    """Run statements on a database, and return the rows of the last."""
+    rows: list[Any] = []
+    if url.startswith("sqlite"):
+        with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as database:
+            for statement in statements:
+                rows = list(database.execute(statement))
+            database.commit()
+        return rows
+    import psycopg
+
+    with psycopg.connect(url) as connected:
+        for statement in statements:
+            cursor = connected.execute(statement)
+            rows = list(cursor) if cursor.description else []
+    return rows
 
 
 def _empty_database(name: str, folder: Path, template: str = "template0") -> str:
@@ -206,3 +255,20 @@ def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+@contextmanager
+def demo_site(
+    name: str, folder: Path, blocker: Any, *, with_knowledge: bool = False, **env: str
+) -> Iterator[Site]:
+    """Serve a site on a database of its own with the demo data; `name` is that of the database, once in a run of the tests."""
+    with blocker.unblock():
+        database = demo_database(name, folder, with_knowledge=with_knowledge)
+    with served(site_env(database, **env), free_port(), folder / "server.log") as site:
+        yield site
+    if database.startswith("postgres"):
+        import psycopg
+
+        server, _, own = database.rpartition("/")
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
+            admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')

@@ -1,14 +1,12 @@
 """Sites with real neighbours on one database with the demo data, and ways to make that slow; imported by the tests that need them."""
 
-import os
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from served_site import Site, demo_database, free_port, served
+from served_site import Site, demo_database, free_port, served, site_env, sql
 
 
 @dataclass(frozen=True)
@@ -29,22 +27,8 @@ class Sites:
             yield running
 
     def sql(self, *statements: str) -> list[Any]:
-        """Runs statements on the database, and returns the rows of the last."""
-        url = self.env["DATABASE_URL"]
-        rows: list[Any] = []
-        if url.startswith("sqlite"):
-            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), timeout=20)) as database:
-                for statement in statements:
-                    rows = list(database.execute(statement))
-                database.commit()
-            return rows
-        import psycopg
-
-        with psycopg.connect(url) as connected:
-            for statement in statements:
-                cursor = connected.execute(statement)
-                rows = list(cursor) if cursor.description else []
-        return rows
+        """Run statements on the database, and return the rows of the last."""
+        return sql(self.env["DATABASE_URL"], *statements)
 
     @contextmanager
     def slow_answers(self, seconds: float) -> Iterator[None]:
@@ -72,16 +56,13 @@ def sites_of(name: str, folder: Path, blocker: Any) -> Sites:
     """Sites on a new database of this name."""
     with blocker.unblock():
         database = demo_database(name, folder)
-    env = {
-        **os.environ,
-        "DATABASE_URL": database,
-        "DJANGO_SETTINGS_MODULE": "sleeping_settings",
-        "PYTHONPATH": str(Path(__file__).parent),
-        "DEBUG": "1",
-        "EMAIL_URL": f"file:///{folder / 'mail'}",
-        "REDIS_URL": "",
-        "CELERY_BROKER_URL": "",
+    env = site_env(
+        database,
+        DJANGO_SETTINGS_MODULE="sleeping_settings",
+        EMAIL_URL=f"file:///{folder / 'mail'}",
+        REDIS_URL="",
+        CELERY_BROKER_URL="",
         # Sites that are given the same Redis count there together.
-        "CHAT_CONVERSATIONS_PER_HOUR": "100000",
-    }
+        CHAT_CONVERSATIONS_PER_HOUR="100000",
+    )
     return Sites(env, folder)

@@ -4,8 +4,7 @@ import time
 from typing import Any
 
 from django.db.backends.signals import connection_created
-
-from pharmacy_site.settings import *  # noqa: F403
+from served_settings import *  # noqa: F403
 
 
 def _sleep(connection: Any, **_: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from browser.windows import SharedWindow
 from lines import Line
 from playwright.sync_api import (
     Browser,
@@ -157,31 +158,6 @@ class ChatPage:
         """What was announced to screen readers, in order."""
         told: list[str] = self.page.evaluate("seen.spoken.map((node) => node.textContent)")
         return told
-
-
-class SharedWindow:
-    """A window that the tests of a module use one after the other, emptied before each.
-
-    A page of it costs less than half of one in a new window: its process runs already, and has the scripts.
-    """
-
-    def __init__(self, browser: Browser, base: str) -> None:
-        self.context = browser.new_context(reduced_motion="reduce")
-        self._first = self.context.new_page()  # stays open, and with it the process
-        self._first.goto(f"{base}/healthz")
-        self._protocol = self.context.new_cdp_session(self._first)
-
-    def new_page(self, base: str) -> Page:
-        """A page of a window in which this site was never opened; those of a test that failed are closed."""
-        self.close_pages()
-        self.context.clear_cookies()
-        self._protocol.send("Storage.clearDataForOrigin", {"origin": base, "storageTypes": "all"})
-        return self.context.new_page()
-
-    def close_pages(self) -> None:
-        for page in self.context.pages:
-            if page is not self._first:
-                page.close()
 
 
 @pytest.fixture(scope="module")

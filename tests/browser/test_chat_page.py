@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.looking import AXE
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -12,7 +13,6 @@ DISCLOSURE = {
     "en": "Digital assistant (AI) – not medical advice",
     "he": "עוזר דיגיטלי (בינה מלאכותית) – לא ייעוץ רפואי",
 }
-AXE = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"], "resultTypes": ["violations"]}
 SMALL_TARGETS = """
 [...document.querySelectorAll("button, .chat a, nav a, textarea")].filter((element) => {
   const box = element.getBoundingClientRect();

@@ -9,13 +9,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from browser.looking import AXE
 from playwright.sync_api import Browser, FrameLocator, Locator, Page, ViewportSize, expect
 
 pytestmark = pytest.mark.browser
-AXE = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],
-}
 LABEL = {"en": "Chat with the pharmacy", "he": "שיחה עם בית המרקחת"}
 UNKIND = """
 * { all: unset !important; display: block !important; font: 30px cursive !important; color: #888 !important;

@@ -2,11 +2,10 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from browser.looking import BOTH, WAYS, looked_at
 from playwright.sync_api import Locator, expect
 from served_people import copied
 from served_pharmacy import Pharmacy, pharmacy_served
@@ -37,14 +36,12 @@ def pharmacy(
         yield served
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("lang", ["en", "he"])
+@pytest.mark.parametrize(("lang", "width"), WAYS)
 def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
-    new_chat: Any, pharmacy: Pharmacy, tmp_path: Path, lang: str, width: int
+    new_chat: Any, pharmacy: Pharmacy, lang: str, width: int
 ) -> None:
     words, number = SAID[lang], 34_000_000 + width * 10 + (lang == "he")
     email = copied(pharmacy, number, DAVID, METFORMIN)
-    shots = Path(os.environ.get("PAUSE_SHOTS", tmp_path))
     chat = new_chat(width, 844, base=pharmacy.site.url)
     page = chat.page
     page.clock.install()
@@ -56,12 +53,6 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
         """Let time pass on both sides; timers of the page that are due run once."""
         pharmacy.move(seconds)
         page.clock.fast_forward(seconds * 1000)
-
-    def looked_at(name: str) -> None:
-        page.screenshot(path=shots / f"{name}-{lang}-{width}.png")
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-        result = Axe().run(page)
-        assert result.violations_count == 0, result.generate_report()
 
     def button(name: str) -> Locator:
         found: Locator = page.get_by_role("log").get_by_role("button", name=words[name], exact=True)
@@ -80,7 +71,7 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     expect(button("here")).to_have_count(0)
     pass_by(10)
     expect(log).to_contain_text(words["soon"])
-    looked_at("soon")
+    looked_at(page, "soon", widths=BOTH)
     answered = chat.answers.count()
     button("here").click()
     expect(log).not_to_contain_text(words["soon"])  # that is over
@@ -96,14 +87,14 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     expect(log).to_contain_text(words["paused"], timeout=15_000)
     expect(button("here")).to_have_count(0)
     expect(log).not_to_contain_text(words["soon"])
-    looked_at("paused")
+    looked_at(page, "paused", widths=BOTH)
     assert pharmacy.request(number)["is_paused"]
 
     page.reload()
     chat.online()
     expect(log).to_contain_text(words["paused"])
     expect(button("here")).to_have_count(0)
-    looked_at("reloaded")
+    looked_at(page, "reloaded", widths=BOTH)
     answered = chat.answers.count()
     button("resume").click()
     expect(log).to_contain_text(words["resumed"])
@@ -116,7 +107,7 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     expect(card).to_contain_text(words["units"])
     page.get_by_role("button", name=words["confirm"]).last.click()
     expect(log).to_contain_text(words["done"], timeout=15_000)
-    looked_at("done")
+    looked_at(page, "done", widths=BOTH)
     # What was paused is told and over, also for somebody who comes back.
     page.reload()
     chat.online()

@@ -1,13 +1,11 @@
 """A customer and a pharmacist in one conversation, on the served site in Chromium: who says what, in which state it is."""
 
-import os
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from browser.looking import BOTH, WAYS, looked_at
 from desk import Desk
 from playwright.sync_api import expect
 
@@ -38,23 +36,13 @@ def desk(chat_server: Any) -> Iterator[Desk]:
     desk.end()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("lang", ["en", "he"])
+@pytest.mark.parametrize(("lang", "width"), WAYS)
 def test_a_person_takes_the_conversation_over_and_ends_it(
     new_chat: Any, desk: Desk, lang: str, width: int
 ) -> None:
     said = WORDS[lang]
     chat = new_chat(width, 844).open(lang)
     page = chat.page
-
-    def look(state: str) -> None:
-        if folder := os.environ.get("LOOK"):
-            page.screenshot(path=Path(folder, f"{lang}-{width}-{state}.png"))
-        page.evaluate(
-            "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
-        )  # until their font is there, icons are words
-        found = Axe().run(page)
-        assert found.violations_count == 0, found.generate_report()
 
     page.locator(".chat-tools button").first.click()
     card = page.locator(".chat-card-handoff")
@@ -66,7 +54,7 @@ def test_a_person_takes_the_conversation_over_and_ends_it(
     field.fill("nobody")
     field.press("Enter")
     expect(page.locator(".chat-contact .chat-code-error")).to_contain_text(said["email"])
-    look("open")
+    looked_at(page, "open", widths=BOTH)
     field.fill("dina@example.com")
     field.press("Enter")
     expect(card).to_contain_text("d…\u2060@example.com")
@@ -100,13 +88,13 @@ def test_a_person_takes_the_conversation_over_and_ends_it(
     expect(page.locator(".chat-progress")).to_have_count(0)
     assert chat.answers.count() == answers
     assert said["automatic"] in chat.ask(said["danger"]).inner_text()
-    look("human")
+    looked_at(page, "human", widths=BOTH)
 
     desk.do(number, "close", "answered")
     expect(card.locator(".chat-card-title")).to_have_text(said["closed"], timeout=10_000)
     expect(card).to_contain_text(said["end"])
     expect(banner).to_be_hidden()
-    look("closed")
+    looked_at(page, "closed", widths=BOTH)
     # A page that is loaded again shows the same.
     page.reload()
     chat.online()
@@ -138,7 +126,7 @@ def test_the_link_of_an_e_mail_opens_the_conversation_in_another_window(
     other.online()
     assert other.page.url.endswith("/reply/?lang=he")
     expect(other.page.locator(".chat-staff .chat-text")).to_have_text("בוקר טוב")
-    assert Axe().run(other.page).violations_count == 0
+    looked_at(other.page, "link")
     # It goes on there: the first page no longer has it.
     expect(page.locator(".chat-system .chat-text").last).to_have_text("השיחה ממשיכה בחלון שפתחתם.")
     desk.do(number, "close", "answered")

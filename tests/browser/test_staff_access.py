@@ -6,16 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
+from browser.looking import BOTH, WAYS, looked_at
 from django_otp.oath import totp
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect
-from served_site import Site, demo_database, free_port, served
+from served_site import Site, demo_site
 
 pytestmark = pytest.mark.browser
-AXE = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],
-}
 PASSWORD = "correct horse battery staple"
 KEY = "31" * 20
 PEOPLE = f"""
@@ -41,11 +37,7 @@ def site(
 ) -> Iterator[tuple[Site, str]]:
     """A site with these people, and the link for a new password."""
     folder = tmp_path_factory.mktemp("access")
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
-    with django_db_blocker.unblock():
-        database = demo_database(f"pharmacy_access_{worker}", folder)
-    env = {**os.environ, "DATABASE_URL": database, "DEBUG": "1", "EMAIL_URL": "dummy://"}
-    with served(env, free_port(), folder / "server.log") as one:
+    with demo_site(f"pharmacy_access_{os.getpid()}", folder, django_db_blocker) as one:
         yield one, one.shell(PEOPLE)
 
 
@@ -79,15 +71,6 @@ def opened(site: tuple[Site, str], browser: Browser) -> Iterator[Open]:
     assert problems == []
 
 
-def looked_at(page: Page, what: str) -> None:
-    page.evaluate(
-        "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
-    )  # until their font is there, icons are words
-    result = Axe().run(page, options=AXE)
-    assert result.violations_count == 0, f"{what}: {result.generate_report()}"
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), what
-
-
 def sign_in(page: Page, url: str, name: str, password: str = PASSWORD, path: str = "/admin/") -> None:
     page.goto(f"{url}/admin/login/?next={path}")
     page.fill("input[name=username]", name)
@@ -96,38 +79,37 @@ def sign_in(page: Page, url: str, name: str, password: str = PASSWORD, path: str
     page.wait_for_load_state()
 
 
-@pytest.mark.parametrize("lang", ["en", "he"])
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize(("lang", "width"), WAYS)
 def test_the_pages_of_access_pass_axe(site: tuple[Site, str], opened: Open, lang: str, width: int) -> None:
     url, link = site[0].url, site[1]
     page = opened(lang, width)
     page.goto(f"{url}/admin/login/")
     assert page.evaluate("document.documentElement.dir") == ("rtl" if lang == "he" else "ltr")
-    looked_at(page, "sign-in")
+    looked_at(page, "sign-in", widths=BOTH)
     sign_in(page, url, "nobody", "wrong")
-    looked_at(page, "wrong")
+    looked_at(page, "wrong", widths=BOTH)
     for _ in range(5):
         sign_in(page, url, "nobody", "wrong")
     expect(page.locator("body")).to_contain_text({"en": "Too many tries", "he": "יותר מדי ניסיונות"}[lang])
-    looked_at(page, "lock-out")
+    looked_at(page, "lock-out", widths=BOTH)
     sign_in(page, url, "dana")
     expect(page.locator("input[name=code]")).to_be_visible()
-    looked_at(page, "factor")
+    looked_at(page, "factor", widths=BOTH)
     page.goto(f"{url}{link}")
     expect(page.locator("input[name=number]")).to_be_visible()
-    looked_at(page, "new-password")
+    looked_at(page, "new-password", widths=BOTH)
     page.goto(f"{url}/admin/new-password/1/x/")
-    looked_at(page, "link-over")
+    looked_at(page, "link-over", widths=BOTH)
     page.context.clear_cookies(name="sessionid")
     # The theme's lists: only that the policy lets them through.
     sign_in(page, url, "boss", path="/admin/staff/accountrequest/")
     page.goto(f"{url}/admin/staff/accountrequest/2/change/")
     expect(page.locator("button[value=approve]")).to_be_visible()
-    looked_at(page, "request")
+    looked_at(page, "request", widths=BOTH)
     page.goto(f"{url}/admin/staff/signincount/")
     page.goto(f"{url}/admin/second-factor/setup/")
     expect(page.locator(".staff-qr")).to_be_visible()
-    looked_at(page, "setup")
+    looked_at(page, "setup", widths=BOTH)
 
 
 def test_a_phone_is_set_up_and_its_codes_are_shown_once(site: tuple[Site, str], opened: Open) -> None:

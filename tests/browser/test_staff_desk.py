@@ -2,19 +2,15 @@
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, ViewportSize, expect
-from served_site import Site, demo_database, free_port, served
+from browser.looking import BOTH, WAYS, WIDE, looked_at
+from browser.windows import StaffWindows
+from playwright.sync_api import Browser, Page, expect
+from served_site import Site, demo_site
 
 pytestmark = pytest.mark.browser
-AXE = {
-    "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    "resultTypes": ["violations"],
-}
 QUEUE = "/admin/prescriptions/handoff/"
 PASSWORD = "correct horse battery"
 SOON = 9_000  # the pages look every five seconds
@@ -106,11 +102,8 @@ def desk(
 ) -> Iterator[Site]:
     """A site of this module, with people of the staff and hand-offs."""
     folder = tmp_path_factory.mktemp("desk")
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
-    with django_db_blocker.unblock():
-        database = demo_database(f"pharmacy_desk_{worker}", folder)
-    env = {**os.environ, "DATABASE_URL": database, "DEBUG": "1", "EMAIL_URL": "dummy://"}
-    with served(env, free_port(), folder / "server.log") as site:
+    name = f"pharmacy_desk_{os.getpid()}"
+    with demo_site(name, folder, django_db_blocker, with_knowledge=True) as site:
         site.shell(PEOPLE)
         for prescription in (JOHNS_ALLERGY, PAIR):
             site.shell(REFILL.format(prescription=prescription))
@@ -121,59 +114,38 @@ def desk(
 Enter = Callable[..., Page]
 
 
-@pytest.fixture
-def enter(desk: Site, browser: Browser) -> Iterator[Enter]:
-    """Opens a page of the desk as one of the staff; console errors and blocked content fail the test."""
-    pages: list[Page] = []
-    problems: list[str] = []
+@pytest.fixture(scope="module")
+def windows(desk: Site, browser: Browser) -> StaffWindows:
+    return StaffWindows(browser, desk.url, PASSWORD)
 
-    def opened(path: str = QUEUE, name: str = "dana", lang: str = "en", width: int = 1280) -> Page:
-        viewport = ViewportSize(width=width, height=900)
-        context = browser.new_context(viewport=viewport, reduced_motion="reduce")
-        context.add_cookies([{"name": "django_language", "value": lang, "url": desk.url}])
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-        page.goto(f"{desk.url}/admin/login/?next={path}")
-        page.fill("input[name=username]", name)
-        page.fill("input[name=password]", PASSWORD)
-        page.press("input[name=password]", "Enter")
-        expect(page.locator(".desk, .refill")).to_be_visible(timeout=15_000)
-        pages.append(page)
-        return page
+
+@pytest.fixture
+def enter(windows: StaffWindows) -> Iterator[Enter]:
+    """Opens a page of the desk as one of the staff; console errors and blocked content fail the test."""
+
+    def opened(path: str = QUEUE, name: str = "dana", lang: str = "en", width: int = WIDE) -> Page:
+        return windows.open(path, name, lang, width)
 
     yield opened
-    for page in pages:
-        page.context.close()
-    assert problems == []
+    windows.leave()
 
 
-def looked_at(page: Page, width: int, what: str) -> None:
-    page.evaluate(
-        "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
-    )  # until their font is there, icons are words
-    result = Axe().run(page, options=AXE)
-    assert result.violations_count == 0, f"{what}: {result.generate_report()}"
-    assert page.evaluate("document.documentElement.scrollWidth") <= width, what
-
-
-@pytest.mark.parametrize("lang", ["en", "he"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_queue_and_case_pass_axe(desk: Site, enter: Enter, lang: str, width: int) -> None:
+@pytest.mark.parametrize(("lang", "width"), WAYS)
+def test_queue_and_case_pass_axe(enter: Enter, lang: str, width: int) -> None:
     page = enter(lang=lang, width=width)
     assert page.evaluate("document.documentElement.dir") == ("rtl" if lang == "he" else "ltr")
-    looked_at(page, width, "queue")
+    looked_at(page, "queue", widths=BOTH)
     page.locator("tr[data-key] th a").first.click()
     expect(page.locator("#desk-claim")).to_be_visible()
-    looked_at(page, width, "case")
+    looked_at(page, "case", widths=BOTH)
     page.locator("#desk-claim").click()
     expect(page.locator("#reply_text")).to_be_visible()
     for fold in page.locator("details > summary").all():
         fold.click()
-    looked_at(page, width, "claimed case, all unfolded")
+    looked_at(page, "claimed case, all unfolded", widths=BOTH)
     page.locator("button[value=deny]").click()
     expect(page.locator(".desk-error").first).to_be_visible()
-    looked_at(page, width, "case with an error")
+    looked_at(page, "case with an error", widths=BOTH)
     page.locator("button[value=release]").click()
     expect(page.locator("#desk-claim")).to_be_visible()
 
@@ -184,17 +156,12 @@ def insulin(desk: Site) -> str:
     return desk.shell(DENTAL)
 
 
-@pytest.mark.parametrize("lang", ["en", "he"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_staff_ask_the_knowledge_base(
-    desk: Site, enter: Enter, insulin: str, tmp_path: Path, lang: str, width: int
-) -> None:
+@pytest.mark.parametrize(("lang", "width"), WAYS)
+def test_staff_ask_the_knowledge_base(desk: Site, enter: Enter, insulin: str, lang: str, width: int) -> None:
     page = enter(KNOWLEDGE, name="noa", lang=lang, width=width)
 
     def look(state: str) -> None:
-        folder = os.environ.get("LOOK") or tmp_path
-        page.screenshot(path=Path(folder, f"knowledge-{lang}-{width}-{state}.png"), full_page=True)
-        looked_at(page, width, state)
+        looked_at(page, f"knowledge-{state}", widths=BOTH, full_page=True)
 
     look("empty")
     page.select_option("select[name=collection]", "doctor_dental:en")
@@ -340,7 +307,7 @@ def test_an_open_case_becomes_urgent_and_what_is_read_stays_where_it_is(
     expect(messages.locator("li").last).to_contain_text("One more", timeout=SOON)
     assert abs(before - page.evaluate(place)) < 2
     assert messages.evaluate("list => list.scrollTop") == 0
-    looked_at(page, 390, "urgent")
+    looked_at(page, "urgent")
     # What was not on the screen was not read: a reply would be held.
     page.wait_for_timeout(3_500)
     expect(seen).to_have_value(read)

@@ -4,13 +4,13 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, ViewportSize, expect
-from served_site import Site, demo_database, free_port, served
+from browser.looking import BOTH, WAYS, looked_at
+from browser.windows import StaffWindows
+from playwright.sync_api import Browser, Page, expect
+from served_site import Site, demo_site
 
 pytestmark = pytest.mark.browser
 PASSWORD = "correct horse battery"
@@ -56,11 +56,7 @@ def site(
 ) -> Iterator[Site]:
     """A site of this module, with a pharmacist."""
     folder = tmp_path_factory.mktemp("windows")
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "one")
-    with django_db_blocker.unblock():
-        database = demo_database(f"pharmacy_windows_{worker}", folder)
-    env = {**os.environ, "DATABASE_URL": database, "DEBUG": "1", "EMAIL_URL": "dummy://"}
-    with served(env, free_port(), folder / "server.log") as one:
+    with demo_site(f"pharmacy_windows_{os.getpid()}", folder, django_db_blocker) as one:
         one.shell(DANA)
         yield one
 
@@ -68,48 +64,20 @@ def site(
 @pytest.fixture
 def enter(site: Site, browser: Browser) -> Iterator[Enter]:
     """Opens the queue as the pharmacist, in a window of her own."""
-    pages: list[Page] = []
-    problems: list[str] = []
-
-    def opened(lang: str, width: int) -> Page:
-        context = browser.new_context(viewport=ViewportSize(width=width, height=844), reduced_motion="reduce")
-        context.add_cookies([{"name": "django_language", "value": lang, "url": site.url}])
-        page = context.new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.goto(f"{site.url}/admin/login/?next={QUEUE}")
-        page.fill("input[name=username]", "dana")
-        page.fill("input[name=password]", PASSWORD)
-        page.press("input[name=password]", "Enter")
-        expect(page.locator(".desk")).to_be_visible(timeout=15_000)
-        pages.append(page)
-        return page
-
-    yield opened
-    for page in pages:
-        page.context.close()
-    assert problems == []
+    windows = StaffWindows(browser, site.url, PASSWORD)
+    yield lambda lang, width: windows.open(QUEUE, "dana", lang, width)
+    windows.leave()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("lang", ["en", "he"])
+@pytest.mark.parametrize(("lang", "width"), WAYS)
 def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
-    new_chat: Any, site: Site, enter: Enter, tmp_path: Path, lang: str, width: int
+    new_chat: Any, site: Site, enter: Enter, lang: str, width: int
 ) -> None:
     said, number = SAID[lang], next(_numbers)
     site.shell(PATIENT.format(number=number, lang=lang))
-    shots = Path(os.environ.get("LOOK", tmp_path))
     chat = new_chat(width, 844, base=site.url).open(lang)
     page, desk = chat.page, enter(lang, width)
     log = page.get_by_role("log")
-
-    def looked_at(window: Page, name: str) -> None:
-        window.screenshot(path=shots / f"{lang}-{width}-{name}.png", full_page=window is desk)
-        assert window.evaluate("document.documentElement.scrollWidth") <= width
-        window.evaluate(
-            "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
-        )  # until their font is there, icons are words
-        result = Axe().run(window)
-        assert result.violations_count == 0, result.generate_report()
 
     chat.ask(said["wish"])
     chat.ask(f"p{number}@example.com")
@@ -121,11 +89,11 @@ def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     expect(log).to_contain_text(said["where"], timeout=15_000)
     chat.ask(said["place"])
     expect(page.locator(".chat-confirm")).to_be_visible(timeout=15_000)
-    looked_at(page, "1-card")
+    looked_at(page, "1-card", widths=BOTH)
     page.locator(".chat-confirm").last.get_by_role("button").first.click()
     card = page.locator(".chat-card-refill")
     expect(card).to_contain_text(said["waits"], timeout=15_000)
-    looked_at(page, "2-waits")
+    looked_at(page, "2-waits", widths=BOTH)
     # What is meant for the pharmacist is answered once, with hours, place in the queue and a phone.
     told = chat.ask(said["hello"]).inner_text()
     # Whose phone it is depends on who is open.
@@ -138,24 +106,24 @@ def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     expect(page.locator(".chat-user .chat-state").last).to_be_visible()
     page.wait_for_timeout(1_500)
     assert chat.answers.count() == answers
-    looked_at(page, "3-told")
+    looked_at(page, "3-told", widths=BOTH)
 
     row = desk.locator("tr[data-key]", has_text=re.compile("Metformin|מטפורמין")).last
     expect(row).to_be_visible(timeout=9_000)
-    looked_at(desk, "4-queue")
+    looked_at(desk, "4-queue", widths=BOTH, full_page=True)
     row.locator("th a").click()  # 1
     expect(desk.locator("#desk-claim")).to_be_visible()
-    looked_at(desk, "5-case")
+    looked_at(desk, "5-case", widths=BOTH, full_page=True)
     desk.locator("#desk-claim").click()  # 2
     expect(desk.locator("#reply_text")).to_be_visible()
-    looked_at(desk, "6-claimed")
+    looked_at(desk, "6-claimed", widths=BOTH, full_page=True)
     desk.locator("#reply_text").fill(said["reply"])
     desk.locator("button[value=reply]").click()
     expect(page.locator(".chat-staff .chat-text")).to_have_text(said["reply"], timeout=10_000)
-    looked_at(page, "7-reply")
+    looked_at(page, "7-reply", widths=BOTH)
     desk.locator("button[value=approve]").click()  # 3
     expect(card).to_contain_text(said["done"], timeout=15_000)
     expect(log).to_contain_text(said["approved"])
     expect(page.locator(".chat-banner")).to_be_hidden()
-    looked_at(page, "8-approved")
-    looked_at(desk, "9-over")
+    looked_at(page, "8-approved", widths=BOTH)
+    looked_at(desk, "9-over", widths=BOTH, full_page=True)

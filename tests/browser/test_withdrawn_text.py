@@ -11,7 +11,7 @@ from desk import Desk
 from playwright.sync_api import expect
 from scripted_model import ScriptedModel, by, calls, chooses, stalls
 from scripted_replies import Reply
-from served_site import Site, demo_database, free_port, served
+from served_site import Site, demo_site
 
 pytestmark = pytest.mark.browser
 STOCK = {"medication_query": "Advil", "store_query": "Florentin", "show_all_stores": None}
@@ -33,16 +33,8 @@ def model_site(
     scripted_model: ScriptedModel, tmp_path: Path, django_db_setup: None, django_db_blocker: Any
 ) -> Iterator[Site]:
     """A site whose language model is the scripted one."""
-    with django_db_blocker.unblock():
-        database = demo_database(f"pharmacy_withdrawn_{os.getpid()}", tmp_path)
-    env = {
-        **os.environ,
-        "DATABASE_URL": database,
-        "DEBUG": "1",
-        "EMAIL_URL": "dummy://",
-        **scripted_model.env,
-    }
-    with served(env, free_port(), tmp_path / "server.log") as site:
+    name = f"pharmacy_withdrawn_{os.getpid()}"
+    with demo_site(name, tmp_path, django_db_blocker, **scripted_model.env) as site:
         yield site
 
 
