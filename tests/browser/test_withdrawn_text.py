@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,13 +27,16 @@ SEEN = """() => {
 }"""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def model_site(
-    scripted_model: ScriptedModel, tmp_path: Path, django_db_setup: None, django_db_blocker: Any
+    scripted_server: ScriptedModel,
+    tmp_path_factory: pytest.TempPathFactory,
+    django_db_setup: None,
+    django_db_blocker: Any,
 ) -> Iterator[Site]:
     """A site whose language model is the scripted one."""
-    name = f"pharmacy_withdrawn_{os.getpid()}"
-    with demo_site(name, tmp_path, django_db_blocker, **scripted_model.env) as site:
+    name, folder = f"pharmacy_withdrawn_{os.getpid()}", tmp_path_factory.mktemp("withdrawn")
+    with demo_site(name, folder, django_db_blocker, **scripted_server.env) as site:
         yield site
 
 
