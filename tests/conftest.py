@@ -216,8 +216,8 @@ def chat_server(
         "CHAT_MESSAGES_PER_MINUTE": "60",
         "HANDOFFS_PER_ADDRESS": "100000",
     }
-    name, folder = f"pharmacy_served_{os.getpid()}", tmp_path_factory.mktemp("site")
-    with demo_site(name, folder, django_db_blocker, with_knowledge=True, **limits) as site:
+    folder = tmp_path_factory.mktemp("served")
+    with demo_site("served", folder, django_db_blocker, with_knowledge=True, **limits) as site:
         yield site
 
 

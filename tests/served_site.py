@@ -150,18 +150,22 @@ def _demo_template(folder: Path) -> str:
 
 
 def _template_without_knowledge(folder: Path) -> str:
-    """The URL of another one, with no knowledge base: a site on it starts in half the time, since it builds no index."""
-    url = _copy(made_once("demo", _demo_template), "pharmacy_template_bare", folder)
+    """The URL of a copy of it without the knowledge base; a site on it has no index to build and starts in half the time."""
+    url = _copy(made_once("demo", _demo_template), "pharmacy_without_knowledge", folder)
+    # All tables of agent/models/knowledge.py: SQLite would not say that rows of another one are left alone.
     sql(url, *(f"DELETE FROM agent_knowledge{table}" for table in ("version", "entry", "collection")))
     return url
 
 
 def demo_database(name: str, folder: Path, *, with_knowledge: bool = False) -> str:
-    """The URL of a new database with the demo data, of the kind that this run tests on; questions about health only if a test needs them."""
+    """The URL of a new database with the demo data, of the kind that this run tests on.
+
+    Without the knowledge base unless `with_knowledge`: tests that ask about health need it.
+    """
     template = (
         made_once("demo", _demo_template)
         if with_knowledge
-        else made_once("bare", _template_without_knowledge)
+        else made_once("without_knowledge", _template_without_knowledge)
     )
     return _copy(template, name, folder)
 
@@ -261,14 +265,19 @@ def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -
 def demo_site(
     name: str, folder: Path, blocker: Any, *, with_knowledge: bool = False, **env: str
 ) -> Iterator[Site]:
-    """Serve a site on a database of its own with the demo data; `name` is that of the database, once in a run of the tests."""
-    with blocker.unblock():
-        database = demo_database(name, folder, with_knowledge=with_knowledge)
-    with served(site_env(database, **env), free_port(), folder / "server.log") as site:
-        yield site
-    if database.startswith("postgres"):
-        import psycopg
+    """Serve a site on a copy of the demo data of its own, without the knowledge base unless `with_knowledge`.
 
-        server, _, own = database.rpartition("/")
-        with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
-            admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')
+    The database is called by this name and the test process.
+    """
+    with blocker.unblock():
+        database = demo_database(f"pharmacy_{name}_{os.getpid()}", folder, with_knowledge=with_knowledge)
+    try:
+        with served(site_env(database, **env), free_port(), folder / "server.log") as site:
+            yield site
+    finally:
+        if database.startswith("postgres"):
+            import psycopg
+
+            server, _, own = database.rpartition("/")
+            with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
+                admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')

@@ -53,7 +53,7 @@ class Sites:
 
 
 def sites_of(name: str, folder: Path, blocker: Any) -> Sites:
-    """Sites on a new database of this name."""
+    """Sites on a new database of this name, which has no knowledge base."""
     with blocker.unblock():
         database = demo_database(name, folder)
     env = site_env(

@@ -1,6 +1,7 @@
-"""Look at a page in one of its states: nothing that axe finds, and nothing wider than the window."""
+"""Check a page in one of its states: axe finds nothing, and nothing is wider than the window."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,14 +14,14 @@ AXE = {
 }
 NARROW, WIDE = 390, 1280
 BOTH = (NARROW, WIDE)
-# A long way through the pages is gone in each language once and at each width once; each state is looked at at both widths.
-WAYS = [("en", NARROW), ("he", WIDE)]
-# Until its font is there, an icon is a word.
+# A long flow is clicked through twice, in English at 390 px and in Hebrew at 1280 px; its states are checked at both widths.
+FLOWS = [("en", NARROW), ("he", WIDE)]
+# An icon is shown as a word until its font is loaded.
 _FONTS = "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
 
 
-def looked_at(page: Page, state: str, *, widths: Sequence[int] = (), full_page: bool = False) -> None:
-    """Fail if something is wrong with a page at its own width or one of these; the environment's LOOK is a folder for pictures."""
+def check_page(page: Page, state: str, *, widths: Sequence[int] = BOTH, full_page: bool = False) -> None:
+    """Fail if the page has a problem at its own width or at one of `widths`; screenshots go to the folder that LOOK names."""
     own = page.viewport_size
     assert own
     page.evaluate(_FONTS)
@@ -28,7 +29,10 @@ def looked_at(page: Page, state: str, *, widths: Sequence[int] = (), full_page: 
         page.set_viewport_size(ViewportSize(width=width, height=own["height"]))
         if folder := os.environ.get("LOOK"):
             lang = page.evaluate("document.documentElement.lang")
-            page.screenshot(path=Path(folder, f"{state}-{lang}-{width}.png"), full_page=full_page)
+            test = re.sub(
+                r"\W+", "-", os.environ["PYTEST_CURRENT_TEST"].split("::")[-1].removesuffix(" (call)")
+            )
+            page.screenshot(path=Path(folder, f"{test}-{state}-{lang}-{width}.png"), full_page=full_page)
         result = Axe().run(page, options=AXE)
         assert result.violations_count == 0, f"{state}, {width}: {result.generate_report()}"
         assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{state}, {width}"

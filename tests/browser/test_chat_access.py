@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from browser.card_samples import handoff
-from browser.looking import BOTH, looked_at
+from browser.looking import BOTH, check_page
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -102,8 +102,8 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
         ("he", 320, {"forced_colors": "active"}),
     ],
     ids=[
-        "en",
-        "he",
+        "en-both-widths",
+        "he-both-widths",
         "he-narrow-dark",
         "en-wide-dark",
         "he-tiny-forced-colours",
@@ -116,7 +116,7 @@ def test_every_state_passes_axe(
     seen: list[str] = []
 
     def look(state: str) -> None:
-        looked_at(chat.page, state, widths=() if options else BOTH)
+        check_page(chat.page, state, widths=() if options else BOTH)
         seen.append(state)
 
     _states(chat, make_server(chat.page), lang, look)
@@ -174,6 +174,8 @@ def test_three_tasks_can_be_done_with_the_keyboard_alone(new_chat: Any) -> None:
     keys.type(inbox["messages"][-1]["code"])
     keys.press("Enter")
     expect(log).to_contain_text("Metformin", timeout=20_000)
+    # Buttons come with the end of the answer, and would be between the composer and what is before it.
+    expect(chat.page.locator(".chat-progress")).to_have_count(0)
     focus = chat.page.evaluate("document.activeElement.outerHTML.slice(0, 200)")
     expect(chat.input, f"the focus was on {focus}").to_be_focused()
     keys.press("Shift+Tab")

@@ -1,14 +1,13 @@
 """The field for a date of birth in Chromium: its words, its errors, axe, narrow and wide; and the whole way on a served site."""
 
 import asyncio
-import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from uuid import uuid4
 
 import pytest
-from browser.looking import BOTH, WAYS, looked_at
+from browser.looking import FLOWS, check_page
 from playwright.sync_api import expect
 from served_site import Site, demo_site
 
@@ -31,12 +30,12 @@ def birth_site(
         "IDENTITY_GUESSES_PER_DAY": "1000",
         "IDENTITY_CODES_PER_CONTACT_HOUR": "1000",
     }
-    name, folder = f"pharmacy_birth_{os.getpid()}", tmp_path_factory.mktemp("birth")
-    with demo_site(name, folder, django_db_blocker, CHAT_IDENTITY="dob", **limits) as site:
+    folder = tmp_path_factory.mktemp("birth")
+    with demo_site("birth", folder, django_db_blocker, CHAT_IDENTITY="dob", **limits) as site:
         yield site
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_the_field_for_a_date_of_birth_says_what_is_wrong_and_passes_axe(
     new_chat: Any, make_server: Any, lang: str, width: int
 ) -> None:
@@ -59,7 +58,7 @@ def test_the_field_for_a_date_of_birth_says_what_is_wrong_and_passes_axe(
     server.answers["identity.code"] = lambda frame: server.send("error", tries_left=2, **error)
     field.press("Enter")
     expect(chat.page.locator("#chat-code-error")).to_contain_text(tries)
-    looked_at(chat.page, "birth", widths=BOTH)
+    check_page(chat.page, "birth")
 
     server.answers["identity.code"] = lambda frame: server.send("error", **{**error, "code": "locked"})
     field.press("Enter")

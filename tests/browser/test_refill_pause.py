@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.looking import BOTH, WAYS, looked_at
+from browser.looking import FLOWS, check_page
 from playwright.sync_api import Locator, expect
 from served_people import copied
 from served_pharmacy import Pharmacy, pharmacy_served
@@ -36,7 +36,7 @@ def pharmacy(
         yield served
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     new_chat: Any, pharmacy: Pharmacy, lang: str, width: int
 ) -> None:
@@ -71,7 +71,7 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     expect(button("here")).to_have_count(0)
     pass_by(10)
     expect(log).to_contain_text(words["soon"])
-    looked_at(page, "soon", widths=BOTH)
+    check_page(page, "soon")
     answered = chat.answers.count()
     button("here").click()
     expect(log).not_to_contain_text(words["soon"])  # that is over
@@ -87,14 +87,14 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     expect(log).to_contain_text(words["paused"], timeout=15_000)
     expect(button("here")).to_have_count(0)
     expect(log).not_to_contain_text(words["soon"])
-    looked_at(page, "paused", widths=BOTH)
+    check_page(page, "paused")
     assert pharmacy.request(number)["is_paused"]
 
     page.reload()
     chat.online()
     expect(log).to_contain_text(words["paused"])
     expect(button("here")).to_have_count(0)
-    looked_at(page, "reloaded", widths=BOTH)
+    check_page(page, "reloaded")
     answered = chat.answers.count()
     button("resume").click()
     expect(log).to_contain_text(words["resumed"])
@@ -107,7 +107,7 @@ def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     expect(card).to_contain_text(words["units"])
     page.get_by_role("button", name=words["confirm"]).last.click()
     expect(log).to_contain_text(words["done"], timeout=15_000)
-    looked_at(page, "done", widths=BOTH)
+    check_page(page, "done")
     # What was paused is told and over, also for somebody who comes back.
     page.reload()
     chat.online()

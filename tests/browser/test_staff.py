@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.looking import BOTH, WAYS, looked_at
+from browser.looking import FLOWS, check_page
 from desk import Desk
 from playwright.sync_api import expect
 
@@ -36,7 +36,7 @@ def desk(chat_server: Any) -> Iterator[Desk]:
     desk.end()
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_a_person_takes_the_conversation_over_and_ends_it(
     new_chat: Any, desk: Desk, lang: str, width: int
 ) -> None:
@@ -54,7 +54,7 @@ def test_a_person_takes_the_conversation_over_and_ends_it(
     field.fill("nobody")
     field.press("Enter")
     expect(page.locator(".chat-contact .chat-code-error")).to_contain_text(said["email"])
-    looked_at(page, "open", widths=BOTH)
+    check_page(page, "open")
     field.fill("dina@example.com")
     field.press("Enter")
     expect(card).to_contain_text("d…\u2060@example.com")
@@ -88,13 +88,13 @@ def test_a_person_takes_the_conversation_over_and_ends_it(
     expect(page.locator(".chat-progress")).to_have_count(0)
     assert chat.answers.count() == answers
     assert said["automatic"] in chat.ask(said["danger"]).inner_text()
-    looked_at(page, "human", widths=BOTH)
+    check_page(page, "human")
 
     desk.do(number, "close", "answered")
     expect(card.locator(".chat-card-title")).to_have_text(said["closed"], timeout=10_000)
     expect(card).to_contain_text(said["end"])
     expect(banner).to_be_hidden()
-    looked_at(page, "closed", widths=BOTH)
+    check_page(page, "closed")
     # A page that is loaded again shows the same.
     page.reload()
     chat.online()
@@ -126,7 +126,7 @@ def test_the_link_of_an_e_mail_opens_the_conversation_in_another_window(
     other.online()
     assert other.page.url.endswith("/reply/?lang=he")
     expect(other.page.locator(".chat-staff .chat-text")).to_have_text("בוקר טוב")
-    looked_at(other.page, "link")
+    check_page(other.page, "link")
     # It goes on there: the first page no longer has it.
     expect(page.locator(".chat-system .chat-text").last).to_have_text("השיחה ממשיכה בחלון שפתחתם.")
     desk.do(number, "close", "answered")

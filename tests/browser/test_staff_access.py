@@ -1,12 +1,11 @@
 """Signing in, lock-out, second factor and consent in Chromium: axe, both languages, narrow and wide, and the content policy."""
 
-import os
 from base64 import b32decode
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browser.looking import BOTH, WAYS, looked_at
+from browser.looking import FLOWS, check_page
 from django_otp.oath import totp
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect
 from served_site import Site, demo_site
@@ -37,7 +36,7 @@ def site(
 ) -> Iterator[tuple[Site, str]]:
     """A site with these people, and the link for a new password."""
     folder = tmp_path_factory.mktemp("access")
-    with demo_site(f"pharmacy_access_{os.getpid()}", folder, django_db_blocker) as one:
+    with demo_site("access", folder, django_db_blocker) as one:
         yield one, one.shell(PEOPLE)
 
 
@@ -79,37 +78,37 @@ def sign_in(page: Page, url: str, name: str, password: str = PASSWORD, path: str
     page.wait_for_load_state()
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_the_pages_of_access_pass_axe(site: tuple[Site, str], opened: Open, lang: str, width: int) -> None:
     url, link = site[0].url, site[1]
     page = opened(lang, width)
     page.goto(f"{url}/admin/login/")
     assert page.evaluate("document.documentElement.dir") == ("rtl" if lang == "he" else "ltr")
-    looked_at(page, "sign-in", widths=BOTH)
-    sign_in(page, url, "nobody", "wrong")
-    looked_at(page, "wrong", widths=BOTH)
+    check_page(page, "sign-in")
+    sign_in(page, url, f"nobody-{lang}", "wrong")
+    check_page(page, "wrong")
     for _ in range(5):
-        sign_in(page, url, "nobody", "wrong")
+        sign_in(page, url, f"nobody-{lang}", "wrong")
     expect(page.locator("body")).to_contain_text({"en": "Too many tries", "he": "יותר מדי ניסיונות"}[lang])
-    looked_at(page, "lock-out", widths=BOTH)
+    check_page(page, "lock-out")
     sign_in(page, url, "dana")
     expect(page.locator("input[name=code]")).to_be_visible()
-    looked_at(page, "factor", widths=BOTH)
+    check_page(page, "factor")
     page.goto(f"{url}{link}")
     expect(page.locator("input[name=number]")).to_be_visible()
-    looked_at(page, "new-password", widths=BOTH)
+    check_page(page, "new-password")
     page.goto(f"{url}/admin/new-password/1/x/")
-    looked_at(page, "link-over", widths=BOTH)
+    check_page(page, "link-over")
     page.context.clear_cookies(name="sessionid")
     # The theme's lists: only that the policy lets them through.
     sign_in(page, url, "boss", path="/admin/staff/accountrequest/")
     page.goto(f"{url}/admin/staff/accountrequest/2/change/")
     expect(page.locator("button[value=approve]")).to_be_visible()
-    looked_at(page, "request", widths=BOTH)
+    check_page(page, "request")
     page.goto(f"{url}/admin/staff/signincount/")
     page.goto(f"{url}/admin/second-factor/setup/")
     expect(page.locator(".staff-qr")).to_be_visible()
-    looked_at(page, "setup", widths=BOTH)
+    check_page(page, "setup")
 
 
 def test_a_phone_is_set_up_and_its_codes_are_shown_once(site: tuple[Site, str], opened: Open) -> None:
@@ -123,8 +122,8 @@ def test_a_phone_is_set_up_and_its_codes_are_shown_once(site: tuple[Site, str], 
     page.fill("input[name=code]", f"{totp(key):06d}")
     page.press("input[name=code]", "Enter")
     expect(page.locator(".staff-codes li")).to_have_count(10)
-    looked_at(page, "codes")
+    check_page(page, "codes")
     page.locator("a.staff-main").click()
     page.goto(f"{url}/admin/second-factor/own/")
     expect(page.locator("input[name=password]")).to_be_visible()
-    looked_at(page, "own")
+    check_page(page, "own")

@@ -1,11 +1,10 @@
 """The staff's queue and cases in a browser: axe, keyboard, three clicks, what comes without reloading, print."""
 
-import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browser.looking import BOTH, WAYS, WIDE, looked_at
+from browser.looking import FLOWS, WIDE, check_page
 from browser.windows import StaffWindows
 from playwright.sync_api import Browser, Page, expect
 from served_site import Site, demo_site
@@ -102,8 +101,7 @@ def desk(
 ) -> Iterator[Site]:
     """A site of this module, with people of the staff and hand-offs."""
     folder = tmp_path_factory.mktemp("desk")
-    name = f"pharmacy_desk_{os.getpid()}"
-    with demo_site(name, folder, django_db_blocker, with_knowledge=True) as site:
+    with demo_site("desk", folder, django_db_blocker, with_knowledge=True) as site:
         site.shell(PEOPLE)
         for prescription in (JOHNS_ALLERGY, PAIR):
             site.shell(REFILL.format(prescription=prescription))
@@ -130,22 +128,22 @@ def enter(windows: StaffWindows) -> Iterator[Enter]:
     windows.leave()
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_queue_and_case_pass_axe(enter: Enter, lang: str, width: int) -> None:
     page = enter(lang=lang, width=width)
     assert page.evaluate("document.documentElement.dir") == ("rtl" if lang == "he" else "ltr")
-    looked_at(page, "queue", widths=BOTH)
+    check_page(page, "queue")
     page.locator("tr[data-key] th a").first.click()
     expect(page.locator("#desk-claim")).to_be_visible()
-    looked_at(page, "case", widths=BOTH)
+    check_page(page, "case")
     page.locator("#desk-claim").click()
     expect(page.locator("#reply_text")).to_be_visible()
     for fold in page.locator("details > summary").all():
         fold.click()
-    looked_at(page, "claimed case, all unfolded", widths=BOTH)
+    check_page(page, "claimed case, all unfolded")
     page.locator("button[value=deny]").click()
     expect(page.locator(".desk-error").first).to_be_visible()
-    looked_at(page, "case with an error", widths=BOTH)
+    check_page(page, "case with an error")
     page.locator("button[value=release]").click()
     expect(page.locator("#desk-claim")).to_be_visible()
 
@@ -156,12 +154,12 @@ def insulin(desk: Site) -> str:
     return desk.shell(DENTAL)
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_staff_ask_the_knowledge_base(desk: Site, enter: Enter, insulin: str, lang: str, width: int) -> None:
     page = enter(KNOWLEDGE, name="noa", lang=lang, width=width)
 
     def look(state: str) -> None:
-        looked_at(page, f"knowledge-{state}", widths=BOTH, full_page=True)
+        check_page(page, f"knowledge-{state}", full_page=True)
 
     look("empty")
     page.select_option("select[name=collection]", "doctor_dental:en")
@@ -307,7 +305,7 @@ def test_an_open_case_becomes_urgent_and_what_is_read_stays_where_it_is(
     expect(messages.locator("li").last).to_contain_text("One more", timeout=SOON)
     assert abs(before - page.evaluate(place)) < 2
     assert messages.evaluate("list => list.scrollTop") == 0
-    looked_at(page, "urgent")
+    check_page(page, "urgent", widths=())
     # What was not on the screen was not read: a reply would be held.
     page.wait_for_timeout(3_500)
     expect(seen).to_have_value(read)

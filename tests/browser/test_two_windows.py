@@ -1,13 +1,12 @@
 """A customer's window and a pharmacist's, side by side on one served site: from "I need my metformin again" to "approved"."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
 
 import pytest
-from browser.looking import BOTH, WAYS, looked_at
+from browser.looking import FLOWS, check_page
 from browser.windows import StaffWindows
 from playwright.sync_api import Browser, Page, expect
 from served_site import Site, demo_site
@@ -56,20 +55,24 @@ def site(
 ) -> Iterator[Site]:
     """A site of this module, with a pharmacist."""
     folder = tmp_path_factory.mktemp("windows")
-    with demo_site(f"pharmacy_windows_{os.getpid()}", folder, django_db_blocker) as one:
+    with demo_site("windows", folder, django_db_blocker) as one:
         one.shell(DANA)
         yield one
 
 
+@pytest.fixture(scope="module")
+def windows(site: Site, browser: Browser) -> StaffWindows:
+    return StaffWindows(browser, site.url, PASSWORD)
+
+
 @pytest.fixture
-def enter(site: Site, browser: Browser) -> Iterator[Enter]:
+def enter(windows: StaffWindows) -> Iterator[Enter]:
     """Opens the queue as the pharmacist, in a window of her own."""
-    windows = StaffWindows(browser, site.url, PASSWORD)
     yield lambda lang, width: windows.open(QUEUE, "dana", lang, width)
     windows.leave()
 
 
-@pytest.mark.parametrize(("lang", "width"), WAYS)
+@pytest.mark.parametrize(("lang", "width"), FLOWS)
 def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     new_chat: Any, site: Site, enter: Enter, lang: str, width: int
 ) -> None:
@@ -89,11 +92,11 @@ def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     expect(log).to_contain_text(said["where"], timeout=15_000)
     chat.ask(said["place"])
     expect(page.locator(".chat-confirm")).to_be_visible(timeout=15_000)
-    looked_at(page, "1-card", widths=BOTH)
+    check_page(page, "1-card")
     page.locator(".chat-confirm").last.get_by_role("button").first.click()
     card = page.locator(".chat-card-refill")
     expect(card).to_contain_text(said["waits"], timeout=15_000)
-    looked_at(page, "2-waits", widths=BOTH)
+    check_page(page, "2-waits")
     # What is meant for the pharmacist is answered once, with hours, place in the queue and a phone.
     told = chat.ask(said["hello"]).inner_text()
     # Whose phone it is depends on who is open.
@@ -106,24 +109,24 @@ def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     expect(page.locator(".chat-user .chat-state").last).to_be_visible()
     page.wait_for_timeout(1_500)
     assert chat.answers.count() == answers
-    looked_at(page, "3-told", widths=BOTH)
+    check_page(page, "3-told")
 
     row = desk.locator("tr[data-key]", has_text=re.compile("Metformin|מטפורמין")).last
     expect(row).to_be_visible(timeout=9_000)
-    looked_at(desk, "4-queue", widths=BOTH, full_page=True)
+    check_page(desk, "4-queue", full_page=True)
     row.locator("th a").click()  # 1
     expect(desk.locator("#desk-claim")).to_be_visible()
-    looked_at(desk, "5-case", widths=BOTH, full_page=True)
+    check_page(desk, "5-case", full_page=True)
     desk.locator("#desk-claim").click()  # 2
     expect(desk.locator("#reply_text")).to_be_visible()
-    looked_at(desk, "6-claimed", widths=BOTH, full_page=True)
+    check_page(desk, "6-claimed", full_page=True)
     desk.locator("#reply_text").fill(said["reply"])
     desk.locator("button[value=reply]").click()
     expect(page.locator(".chat-staff .chat-text")).to_have_text(said["reply"], timeout=10_000)
-    looked_at(page, "7-reply", widths=BOTH)
+    check_page(page, "7-reply")
     desk.locator("button[value=approve]").click()  # 3
     expect(card).to_contain_text(said["done"], timeout=15_000)
     expect(log).to_contain_text(said["approved"])
     expect(page.locator(".chat-banner")).to_be_hidden()
-    looked_at(page, "8-approved", widths=BOTH)
-    looked_at(desk, "9-over", widths=BOTH, full_page=True)
+    check_page(page, "8-approved")
+    check_page(desk, "9-over", full_page=True)

@@ -1,6 +1,5 @@
 """An answer is taken back, by the model or because staff write meanwhile: a person at the page does not see it any more."""
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -35,8 +34,8 @@ def model_site(
     django_db_blocker: Any,
 ) -> Iterator[Site]:
     """A site whose language model is the scripted one."""
-    name, folder = f"pharmacy_withdrawn_{os.getpid()}", tmp_path_factory.mktemp("withdrawn")
-    with demo_site(name, folder, django_db_blocker, **scripted_server.env) as site:
+    folder = tmp_path_factory.mktemp("withdrawn")
+    with demo_site("withdrawn", folder, django_db_blocker, **scripted_server.env) as site:
         yield site
 
 

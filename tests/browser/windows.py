@@ -8,7 +8,7 @@ from served_pharmacy import Staff
 class SharedWindow:
     """A window that the tests of a module use one after the other, emptied before each.
 
-    Its process runs already, and has the scripts.
+    Its process already runs and has loaded the scripts.
     """
 
     def __init__(self, browser: Browser, base: str) -> None:
@@ -31,9 +31,9 @@ class SharedWindow:
 
 
 class StaffWindows:
-    """Windows of a site's staff, who are signed in already: each of them once for all tests of a module.
+    """Windows of a site's staff. Each person signs in once for all tests of a module; test_staff_access.py tests signing in.
 
-    How somebody signs in is test_staff_access.py's matter.
+    What the site remembers of a session, such as a password that was typed again, stays from test to test.
     """
 
     def __init__(self, browser: Browser, url: str, password: str) -> None:
@@ -44,7 +44,7 @@ class StaffWindows:
         self._problems: list[str] = []
 
     def open(self, path: str, name: str, lang: str, width: int) -> Page:
-        """Open a page as one of the staff; the second and later ones of a test in windows of their own."""
+        """Open a page as one of the staff; a second one of the same test gets a window of its own."""
         page = (
             self._browser.new_context(reduced_motion="reduce").new_page()
             if self._pages
@@ -53,7 +53,7 @@ class StaffWindows:
         self._pages.append(page)
         cookies = {"django_language": lang, "sessionid": self._session(name)}
         page.context.add_cookies(
-            [{"name": name, "value": value, "url": self._url} for name, value in cookies.items()]
+            [{"name": cookie, "value": value, "url": self._url} for cookie, value in cookies.items()]
         )
         page.set_viewport_size(ViewportSize(width=width, height=900))
         page.on("pageerror", lambda error: self._problems.append(str(error)))
@@ -78,5 +78,6 @@ class StaffWindows:
         if name not in self._sessions:
             with httpx.Client(base_url=self._url, follow_redirects=True, timeout=30) as web:
                 Staff(web, name, self._password)
+                assert "sessionid" in web.cookies, f"{name} was not signed in"
                 self._sessions[name] = web.cookies["sessionid"]
         return self._sessions[name]

@@ -2,11 +2,10 @@
 
 import asyncio
 import hashlib
-from pathlib import Path
 from typing import Any
 
 import pytest
-from served_sites import Sites
+from served_site import sql
 
 from evaluation.chat import Chat
 from evaluation.checks import turn_problems, unsaid_problems
@@ -26,8 +25,9 @@ PLAIN = [scenario for scenario in scenarios_all() if scenario.plain]
 )
 def test_a_scenario_is_answered_as_expected(scenario: Scenario, chat_server: Any) -> None:
     # Wrong codes of an earlier scenario lock the account, which this one may use, for an hour.
-    Sites(chat_server.env, Path()).sql(
-        "UPDATE prescriptions_challenge SET created_at = '2020-01-01 00:00:00'"
+    sql(
+        chat_server.env["DATABASE_URL"],
+        "UPDATE prescriptions_challenge SET created_at = '2020-01-01 00:00:00'",
     )
     asyncio.run(_run(scenario, chat_server))
 
@@ -53,15 +53,5 @@ def count(database: str, claim: Claim, secret: str) -> int:
     where = claim.where.replace(
         ":conversation", f"(SELECT id FROM agent_conversation WHERE secret_hash = '{key}')"
     )
-    sql = f"SELECT count(*) FROM {claim.table} WHERE {where}"
-    if database.startswith("sqlite"):
-        import sqlite3
-
-        with sqlite3.connect(database.removeprefix("sqlite:///")) as rows:
-            return int(rows.execute(sql).fetchone()[0])
-    import psycopg
-
-    with psycopg.connect(database) as rows:
-        found = rows.execute(sql).fetchone()
-        assert found
-        return int(found[0])
+    [[found]] = sql(database, f"SELECT count(*) FROM {claim.table} WHERE {where}")
+    return int(found)

@@ -4,9 +4,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from threading import Barrier
+from typing import Any
 
 import pytest
 import time_machine
+from django.conf import global_settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import DatabaseError, connection, connections
@@ -39,6 +41,16 @@ def test_five_wrong_passwords_lock_the_account_out_also_with_the_right_one(hire:
     # From elsewhere it is locked, too.
     elsewhere = Person("198.51.100.7", language)
     assert LOCKED[language] in elsewhere.sign_in("dana")
+
+
+def test_a_password_is_hashed_as_deployed_sites_hash_it(hire: Hire, settings: Any) -> None:
+    # All other tests use a faster hash.
+    settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
+    assert hire("dana", "pharmacist").password.startswith("pbkdf2_sha256$")
+    person = Person()
+    assert REFUSED["en"] in person.sign_in("dana", WRONG)
+    person.sign_in("dana")
+    assert person.is_inside
 
 
 def test_an_account_that_does_not_exist_reads_the_same(hire: Hire) -> None:
