@@ -150,7 +150,7 @@ def _demo_template(folder: Path) -> str:
 
 
 def _template_without_knowledge(folder: Path) -> str:
-    """The URL of a copy of it without the knowledge base; a site on it has no index to build and starts in half the time."""
+    """The URL of a copy of it without the knowledge base; a site on it has no index to build, two fifths of its start."""
     url = _copy(made_once("demo", _demo_template), "pharmacy_without_knowledge", folder)
     # All tables of agent/models/knowledge.py: SQLite would not say that rows of another one are left alone.
     sql(url, *(f"DELETE FROM agent_knowledge{table}" for table in ("version", "entry", "collection")))
