@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from browser.bidi_samples import BIDI
 from browser.card_samples import PAYLOADS, cards
-from browser.looking import BOTH, check_page
+from browser.looking import NARROW, WIDE, check_page
 from playwright.sync_api import ViewportSize, expect
 
 from agent.answers.card_texts import bare, texts_shown
@@ -53,9 +53,9 @@ def test_every_card_is_accessible_and_fits(new_chat: Any, make_server: Any, lang
     server = make_server(chat.page)
     show(chat, server, lang, cards(lang))
     expect(chat.page.locator(".chat-card")).to_have_count(len(cards(lang)))
-    for width in BOTH:
+    for width in (NARROW, WIDE):
         chat.page.set_viewport_size(ViewportSize(width=width, height=844))
-        check_page(chat.page, f"cards-{scheme}", widths=())
+        check_page(chat.page, f"cards-{scheme}")
         assert chat.page.evaluate("document.querySelector('.chat-log').scrollWidth") <= width
         assert chat.page.evaluate(OUTSIDE) == []
         assert chat.page.evaluate(SMALL_LINKS) == []
@@ -64,7 +64,7 @@ def test_every_card_is_accessible_and_fits(new_chat: Any, make_server: Any, lang
 def test_forced_colours_keep_icons_and_edges(new_chat: Any, make_server: Any) -> None:
     chat = new_chat(390, 844, forced_colors="active")
     show(chat, make_server(chat.page), "he", cards("he"))
-    check_page(chat.page, "cards-forced", widths=())
+    check_page(chat.page, "cards-forced")
     edges = "[...document.querySelectorAll('.chat-link, .chat-tag')].map((e) => getComputedStyle(e).borderTopWidth)"
     assert set(chat.page.evaluate(edges)) == {"1px"}
     fills = "[...document.querySelectorAll('.chat-card svg')].filter((e) => getComputedStyle(e).fill !== getComputedStyle(e).color).length"

@@ -37,10 +37,10 @@ TABLES = (
 )
 
 
-# What may contain any four digits by chance: random identifiers, and moments with microseconds.
+# What may contain any four digits by chance: random identifiers, which have letters, and moments of today with microseconds.
 BY_CHANCE = re.compile(
-    r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{16,}"
-    r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d+)"
+    r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?=\d*[a-f])[0-9a-f]{16,}"
+    r"|20\d\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d+)"
 )
 
 

@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection, connections
 from django.utils import timezone
 from staff_people import PASSWORD, Person
 
+from pharmacy_site import settings as deployed
 from pharmacy_site.staff.limits import LIMITS, Kind
 from pharmacy_site.staff.models import SignInCount
 from prescriptions.audit import audit_verify
@@ -45,8 +46,8 @@ def test_five_wrong_passwords_lock_the_account_out_also_with_the_right_one(hire:
 
 def test_a_password_is_hashed_as_deployed_sites_hash_it(hire: Hire, settings: Any) -> None:
     # All other tests use a faster hash.
-    settings.PASSWORD_HASHERS = global_settings.PASSWORD_HASHERS
-    assert hire("dana", "pharmacist").password.startswith("pbkdf2_sha256$")
+    settings.PASSWORD_HASHERS = getattr(deployed, "PASSWORD_HASHERS", global_settings.PASSWORD_HASHERS)
+    assert not hire("dana", "pharmacist").password.startswith("md5$")
     person = Person()
     assert REFUSED["en"] in person.sign_in("dana", WRONG)
     person.sign_in("dana")
