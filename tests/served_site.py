@@ -157,17 +157,29 @@ def _template_without_knowledge(folder: Path) -> str:
     return url
 
 
-def demo_database(name: str, folder: Path, *, with_knowledge: bool = False) -> str:
-    """The URL of a new database with the demo data, of the kind that this run tests on.
+@contextmanager
+def demo_database(name: str, folder: Path, blocker: Any, *, with_knowledge: bool = False) -> Iterator[str]:
+    """The URL of a new database with the demo data, of the kind that this run tests on; dropped at the end.
 
-    Without the knowledge base unless `with_knowledge`: tests that ask about health need it.
+    It is called by this name and the test process. Without the knowledge base unless `with_knowledge`: tests that ask
+    about health need it.
     """
-    template = (
-        made_once("demo", _demo_template)
-        if with_knowledge
-        else made_once("without_knowledge", _template_without_knowledge)
-    )
-    return _copy(template, name, folder)
+    with blocker.unblock():
+        template = (
+            made_once("demo", _demo_template)
+            if with_knowledge
+            else made_once("without_knowledge", _template_without_knowledge)
+        )
+        url = _copy(template, f"pharmacy_{name}_{os.getpid()}", folder)
+    try:
+        yield url
+    finally:
+        if url.startswith("postgres"):
+            import psycopg
+
+            server, _, own = url.rpartition("/")
+            with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
+                admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')
 
 
 def _copy(template: str, name: str, folder: Path) -> str:
@@ -265,19 +277,9 @@ def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -
 def demo_site(
     name: str, folder: Path, blocker: Any, *, with_knowledge: bool = False, **env: str
 ) -> Iterator[Site]:
-    """Serve a site on a copy of the demo data of its own, without the knowledge base unless `with_knowledge`.
-
-    The database is called by this name and the test process.
-    """
-    with blocker.unblock():
-        database = demo_database(f"pharmacy_{name}_{os.getpid()}", folder, with_knowledge=with_knowledge)
-    try:
-        with served(site_env(database, **env), free_port(), folder / "server.log") as site:
-            yield site
-    finally:
-        if database.startswith("postgres"):
-            import psycopg
-
-            server, _, own = database.rpartition("/")
-            with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
-                admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')
+    """Serve a site on a copy of the demo data of its own, without the knowledge base unless `with_knowledge`."""
+    with (
+        demo_database(name, folder, blocker, with_knowledge=with_knowledge) as database,
+        served(site_env(database, **env), free_port(), folder / "server.log") as site,
+    ):
+        yield site

@@ -52,17 +52,17 @@ class Sites:
             self.sql(*drop)
 
 
-def sites_of(name: str, folder: Path, blocker: Any) -> Sites:
-    """Sites on a new database of this name, which has no knowledge base."""
-    with blocker.unblock():
-        database = demo_database(name, folder)
-    env = site_env(
-        database,
-        DJANGO_SETTINGS_MODULE="sleeping_settings",
-        EMAIL_URL=f"file:///{folder / 'mail'}",
-        REDIS_URL="",
-        CELERY_BROKER_URL="",
-        # Sites that are given the same Redis count there together.
-        CHAT_CONVERSATIONS_PER_HOUR="100000",
-    )
-    return Sites(env, folder)
+@contextmanager
+def sites_of(name: str, folder: Path, blocker: Any) -> Iterator[Sites]:
+    """Sites on a new database, which has no knowledge base and is dropped at the end."""
+    with demo_database(name, folder, blocker) as database:
+        env = site_env(
+            database,
+            DJANGO_SETTINGS_MODULE="sleeping_settings",
+            EMAIL_URL=f"file:///{folder / 'mail'}",
+            REDIS_URL="",
+            CELERY_BROKER_URL="",
+            # Sites that are given the same Redis count there together.
+            CHAT_CONVERSATIONS_PER_HOUR="100000",
+        )
+        yield Sites(env, folder)

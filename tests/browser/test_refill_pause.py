@@ -1,6 +1,5 @@
 """A refill that nobody goes on with, on a served site in Chromium: asked whether somebody is there, paused, reloaded, resumed."""
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,8 +30,10 @@ SAID = {
 def pharmacy(
     tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, django_db_blocker: Any
 ) -> Iterator[Pharmacy]:
-    sites = sites_of(f"pharmacy_pause_{os.getpid()}", tmp_path_factory.mktemp("pause"), django_db_blocker)
-    with pharmacy_served(sites, tmp_path_factory.mktemp("clock")) as served:
+    with (
+        sites_of("pause", tmp_path_factory.mktemp("pause"), django_db_blocker) as sites,
+        pharmacy_served(sites, tmp_path_factory.mktemp("clock")) as served,
+    ):
         yield served
 
 

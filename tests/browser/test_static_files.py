@@ -76,13 +76,12 @@ def collected(
 ) -> Iterator[Site]:
     """The site as it is deployed: without DEBUG, its files collected."""
     folder = tmp_path_factory.mktemp("collected")
-    with django_db_blocker.unblock():
-        database = demo_database(f"pharmacy_collected_{os.getpid()}", folder)
-    env = {**os.environ, "DATABASE_URL": database, "DEBUG": "0", "STATIC_ROOT": str(folder / "static")}
-    collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
-    subprocess.run(collect, cwd=ROOT, env=env, check=True)
-    with served(env, free_port(), folder / "server.log") as site:
-        yield site
+    with demo_database("collected", folder, django_db_blocker) as database:
+        env = {**os.environ, "DATABASE_URL": database, "DEBUG": "0", "STATIC_ROOT": str(folder / "static")}
+        collect = [sys.executable, "manage.py", "collectstatic", "--noinput", "--verbosity", "0"]
+        subprocess.run(collect, cwd=ROOT, env=env, check=True)
+        with served(env, free_port(), folder / "server.log") as site:
+            yield site
 
 
 @pytest.fixture

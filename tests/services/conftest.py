@@ -1,31 +1,28 @@
 """Served sites with real neighbours."""
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from served_pharmacy import Pharmacy, pharmacy_served
-from served_site import Site
 from served_sites import Sites, sites_of
 
 
 @pytest.fixture
-def site(
-    tmp_path: Path, django_db_setup: None, django_db_blocker: Any
-) -> Callable[..., AbstractContextManager[Site]]:
+def site(tmp_path: Path, django_db_setup: None, django_db_blocker: Any) -> Iterator[Sites]:
     """Sites on one fresh database."""
-    return sites_of(f"pharmacy_parts_{os.getpid()}", tmp_path, django_db_blocker)
+    with sites_of("parts", tmp_path, django_db_blocker) as sites:
+        yield sites
 
 
 @pytest.fixture(scope="module")
 def shared_site(
     tmp_path_factory: pytest.TempPathFactory, django_db_setup: None, django_db_blocker: Any
-) -> Callable[..., AbstractContextManager[Site]]:
+) -> Iterator[Sites]:
     """Sites on one database for all tests of a module, each of which has patients of its own."""
-    return sites_of(f"pharmacy_shared_{os.getpid()}", tmp_path_factory.mktemp("shared"), django_db_blocker)
+    with sites_of("shared", tmp_path_factory.mktemp("shared"), django_db_blocker) as sites:
+        yield sites
 
 
 @pytest.fixture(scope="module")
