@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, cast
 
 from agent.answers.card_texts import bare, texts_shown
-from agent.answers.cards import Card
+from agent.answers.card_types import Card
 from agent.answers.facts.fact import Fact, is_said
 from agent.inference.base import Reply
 from agent.state import ConversationState

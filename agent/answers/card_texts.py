@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, cast
 
-from agent.answers.cards import Card
+from agent.answers.card_types import Card
 from agent.answers.render import label, say
 from pharmacy_site.lib.text import Language
 

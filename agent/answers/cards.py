@@ -1,130 +1,29 @@
-"""Make the fact cards: text in the language of the answer, and plain numbers for places and states.
-
-A card holds no address and no markup; the page makes links from a phone number and a pair of coordinates. What is empty is
-left out of a card's data.
-"""
+"""Make the fact cards from what the tools returned, in the language of the answer."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal
 
 from django.conf import settings
 
 from agent.answers.branches import open_words, opens_words
+from agent.answers.card_types import (
+    Card,
+    CardData,
+    InteractionPair,
+    Kind,
+    Level,
+    PrescriptionItem,
+    ProductRow,
+    SourceItem,
+    StoreRow,
+)
 from agent.answers.prescriptions import PrescriptionRow, prescription_name, refill_verdict
 from agent.answers.products import form_words, product_line, rx_tag
 from agent.answers.render import listed
 from agent.answers.renderer import Facts, Renderer
 from agent.answers.stock import LOW, MOST_BRANCHES, as_of
 from agent.evidence import Evidence, LeafletSection, ProductFacts, StockFacts, packs_there, totals_of
-
-Row = list[str]
-"""A label and a text."""
-
-
-class Place(TypedDict):
-    """Where something is on a map."""
-
-    lat: float
-    lng: float
-
-
-class Level(TypedDict):
-    """How much there is: `level` is "ok", "low", "none" or "ask"."""
-
-    stock: str
-    level: str
-
-
-class StoreRow(Level):
-    """A branch on a stock card."""
-
-    name: str
-    km: str
-    open: bool | None
-    hours: str
-    today: str
-    note: str
-    phone: str | None
-    place: NotRequired[Place]
-
-
-class ProductRow(Level):
-    """A product of a list; `rx` says whether it needs a prescription, `tag` so in words."""
-
-    name: str
-    tag: str
-    rx: bool
-
-
-class InteractionPair(TypedDict):
-    """Two products; `level` is "avoid", "caution" or "same"."""
-
-    names: list[str]
-    level: str
-    label: str
-    text: str
-
-
-class PrescriptionItem(TypedDict):
-    """A prescription on its card; `ask` is the label of a button, and the question that pressing it sends."""
-
-    name: str
-    state: str
-    status: str
-    refills: str
-    refill: str
-    can_refill: bool
-    rows: list[Row]
-    ask: NotRequired[Row]
-
-
-class Step(TypedDict):
-    """A step of a refill: `state` is "done", "now", "next" or "stopped", `mark` the same in words."""
-
-    label: str
-    state: str
-    mark: str
-    time: str
-
-
-class SourceItem(TypedDict):
-    """A stored answer's question, and where the answer is from."""
-
-    title: str
-    text: str
-
-
-class CardData(TypedDict, total=False):
-    """What a card shows; each function below says which of it is on its card."""
-
-    title: str
-    note: str
-    rows: list[Row]
-    tag: str
-    rx: bool
-    source: str
-    stores: list[StoreRow]
-    words: dict[str, str]
-    columns: list[str]
-    products: list[ProductRow]
-    pairs: list[InteractionPair]
-    prescriptions: list[PrescriptionItem]
-    steps: list[Step]
-    items: list[SourceItem]
-    action: str
-
-
-Kind = Literal[
-    "medication", "stock", "equivalents", "interactions", "prescriptions", "identity", "handoff", "refill", "sources"
-]  # fmt: skip
-
-
-class Card(TypedDict):
-    """A card as the page gets it."""
-
-    kind: Kind
-    data: CardData
 
 
 def medication_card(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from agent.answers.answer import Answer, Piece, text_beside
-from agent.answers.cards import Card
+from agent.answers.card_types import Card
 from agent.answers.connecting_sentences import (
     BEFORE_KINDS,
     CONNECTING,

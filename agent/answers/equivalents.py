@@ -1,7 +1,8 @@
 """Answer with the equivalents of a product, their disclosure and card."""
 
 from agent.answers.answer import Answer
-from agent.answers.cards import Card, products_card
+from agent.answers.card_types import Card
+from agent.answers.cards import products_card
 from agent.answers.facts.lists import equivalent_facts, equivalents_listed
 from agent.answers.products import about, exact_name, option_of
 from agent.answers.renderer import Renderer

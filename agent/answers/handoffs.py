@@ -6,7 +6,8 @@ from typing import Any, Final
 
 from agent.answers.answer import Answer
 from agent.answers.branches import WEEK, StoreDescription
-from agent.answers.cards import Row, handoff_card
+from agent.answers.card_types import Row
+from agent.answers.cards import handoff_card
 from agent.answers.facts.fact import Fact
 from agent.answers.render import count, label, say
 from agent.answers.renderer import Renderer

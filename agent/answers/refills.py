@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from django.utils import timezone
 
 from agent.answers.answer import MOST_CARDS, Answer, Piece
-from agent.answers.cards import Card, Row, Step
+from agent.answers.card_types import Card, Row, Step
 from agent.answers.facts.fact import Fact
 from agent.answers.render import count, label, measure, say
 from agent.answers.renderer import Renderer

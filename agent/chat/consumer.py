@@ -5,14 +5,11 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 from channels.exceptions import StopConsumer
 from django.conf import settings
-from django.db import DatabaseError
 
-from agent.answers import render
 from agent.chat import protocol
 from agent.chat.admission import (
     FrameAllowance,
@@ -25,13 +22,13 @@ from agent.chat.admission import (
 from agent.chat.chat_socket import ChatSocket
 from agent.chat.client_view import event_shown
 from agent.chat.process import Process, process
-from agent.chat.protocol import FLOODED, FORBIDDEN, RESTART, TIMED_OUT, BadMessage
-from agent.chat.server_messages import ErrorMessage, HelloOk
+from agent.chat.protocol import FLOODED, RESTART, TIMED_OUT, BadMessage
+from agent.chat.refusals import CODE_REFUSALS, Refusal, error_message, refusal_of
+from agent.chat.server_messages import HelloOk
 from agent.conversation import (
     accept,
     confirmations,
     embedding,
-    events,
     feedback,
     handoff_contact,
     modes,
@@ -47,54 +44,6 @@ log = logging.getLogger(__name__)
 BEFORE_HELLO: Final = ("hello", "ping")
 # Open sockets per address, of this process.
 _open: Counter[str] = Counter()
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """How an error is answered; with `close`, the socket is closed with this code.
-
-    `sentence` names the sentence if it is another than that of the code. `retry_after` is in seconds; an error that knows them
-    better has an attribute of this name.
-    """
-
-    code: str
-    retryable: bool = False
-    close: int | None = None
-    sentence: str = ""
-    retry_after: int | None = None
-
-
-# The first row that fits counts, so a subclass comes before its base.
-REFUSALS: Final[list[tuple[type[Exception], Refusal]]] = [
-    (protocol.MessageTooLarge, Refusal("too_large")),
-    (protocol.TextTooLong, Refusal("too_long")),
-    (protocol.BadMessage, Refusal("bad_frame")),
-    (
-        protocol.TooManyFrames,
-        Refusal("rate_limited", retryable=True, close=FLOODED, sentence="too_many_frames"),
-    ),
-    (
-        accept.ConversationsLimited,
-        Refusal("rate_limited", retryable=True, close=FLOODED, sentence="too_many_conversations"),
-    ),
-    (accept.RateLimited, Refusal("rate_limited", retryable=True)),
-    (confirmations.ConfirmationCalledOff, Refusal("called_off")),
-    (confirmations.ConfirmationSuperseded, Refusal("superseded")),
-    (confirmations.ConfirmationExpired, Refusal("expired")),
-    (handoff_contact.ContactRefused, Refusal("email_invalid")),
-    (embedding.TicketExpired, Refusal("expired", retryable=True, close=TIMED_OUT)),
-    (embedding.TicketRefused, Refusal("forbidden_origin", close=FORBIDDEN)),
-    (events.ConversationGone, Refusal("unknown_conversation")),
-    # Nothing was accepted, so nothing is lost: the client keeps the message and sends it again.
-    (DatabaseError, Refusal("busy", retryable=True, retry_after=5)),
-    (Exception, Refusal("internal", retryable=True)),
-]
-CODE_REFUSALS: Final = {
-    "wrong": Refusal("code_wrong", retryable=True),
-    "unreadable": Refusal("code_wrong", retryable=True),
-    "expired": Refusal("code_expired"),
-    "locked": Refusal("locked"),
-}
 
 
 class ChatConsumer(ChatSocket):
@@ -352,7 +301,7 @@ class ChatConsumer(ChatSocket):
 
     def _refuse(self, error: Exception, client_msg_id: object = None) -> None:
         """Answer a message with the error that it caused."""
-        refusal = next(refusal for kind, refusal in REFUSALS if isinstance(error, kind))
+        refusal = refusal_of(error)
         if refusal.code == "busy":
             log.error("database unavailable: %s", type(error).__name__)
         elif refusal.code == "internal":
@@ -370,25 +319,11 @@ class ChatConsumer(ChatSocket):
         tries_left: int | None = None,
         retry_after: int | None = None,
     ) -> None:
-        message: ErrorMessage = {
-            "type": "error",
-            "code": refusal.code,
-            "message": render.error_text(
-                refusal.sentence or refusal.code,
-                self.language,
-                tries_left=tries_left,
-                retry_after=retry_after,
-                by_birth=settings.CHAT_IDENTITY == "dob",
-            ),
-            "retryable": refusal.retryable,
-        }
-        if isinstance(client_msg_id, str):
-            message["client_msg_id"] = client_msg_id[:64]
-        if tries_left is not None:
-            message["tries_left"] = tries_left
-        if retry_after is not None:
-            message["retry_after"] = retry_after
-        self.push(message)
+        self.push(
+            error_message(
+                refusal, self.language, client_msg_id, tries_left=tries_left, retry_after=retry_after
+            )
+        )
 
 
 HANDLERS: Final[dict[type[protocol.ClientMessage], Callable[[ChatConsumer, Any], Awaitable[None]]]] = {

@@ -5,14 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from agent.answers.answer import Piece
-from agent.answers.cards import (
-    Card,
-    medication_card,
-    prescriptions_card,
-    products_card,
-    sources_card,
-    stock_card,
-)
+from agent.answers.card_types import Card
+from agent.answers.cards import medication_card, prescriptions_card, products_card, sources_card, stock_card
 from agent.answers.composition import Composition
 from agent.answers.equivalents import equivalents_cards
 from agent.answers.facts.fact import Fact

@@ -1,18 +1,16 @@
-"""The tables of the assistant: what was said and done (`chat`), and the entries that health questions are answered from (`knowledge`)."""
+"""The tables of the assistant: what was said and done (`chat`), who may open the chat or call the tools from elsewhere (`access`),
+and the entries that health questions are answered from (`knowledge`)."""
 
+from agent.models.access import ApiKey, ChatSite, IdempotentCall, public_id_make
 from agent.models.chat import (
-    ApiKey,
-    ChatSite,
     Confirmation,
     Conversation,
     Event,
     Feedback,
-    IdempotentCall,
     ModelUse,
     Run,
     Ticket,
     ToolCall,
-    public_id_make,
 )
 from agent.models.knowledge import (
     KnowledgeCollection,

@@ -62,3 +62,11 @@ def late(now: datetime) -> Q:
 def in_turn(rows: HandoffQuerySet) -> HandoffQuerySet:
     """Sort what waits by urgency and age, and put after it what is over, latest first."""
     return rows.order_by(F("closed_at").desc(nulls_first=True), "-is_urgent", "pk")
+
+
+def address_left(conversation_id: UUID | None) -> str:
+    """Return the e-mail address that whoever is not identified left for an earlier hand-off of this conversation."""
+    if conversation_id is None:
+        return ""
+    left = Handoff.objects.filter(conversation_id=conversation_id, patient=None).exclude(contact_email="")
+    return left.order_by("-pk").values_list("contact_email", flat=True).first() or ""

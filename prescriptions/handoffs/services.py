@@ -23,6 +23,7 @@ from prescriptions.handoffs.deadlines import deadlines_shorten, deadlines_write
 from prescriptions.handoffs.limits import handoff_admit
 from prescriptions.handoffs.moves import handoff_move
 from prescriptions.handoffs.rights import is_own, may_take
+from prescriptions.handoffs.selectors import address_left
 from prescriptions.handoffs.sla import Due, dues_of, haste_of
 from prescriptions.handoffs.staff_notices import staff_notify
 from prescriptions.models import Handoff, HandoffDeadline, Notification, Patient
@@ -109,7 +110,7 @@ def handoff_open(
                 "medication": medication,
                 "branch": branch,
                 "address_key": address_key,
-                "contact_email": "" if patient else _address_left(conversation_id),
+                "contact_email": "" if patient else address_left(conversation_id),
             },
         )
         if not created:
@@ -288,14 +289,6 @@ def handoff_given_back(handoff: Handoff, user: User, *, access: Access) -> None:
 
 
 # -- Inside -------------------------------------------------------------------------------------------------
-def _address_left(conversation_id: UUID | None) -> str:
-    """Return the e-mail address that whoever is not identified left for an earlier hand-off of this conversation."""
-    if conversation_id is None:
-        return ""
-    left = Handoff.objects.filter(conversation_id=conversation_id, patient=None).exclude(contact_email="")
-    return left.order_by("-pk").values_list("contact_email", flat=True).first() or ""
-
-
 def _locked(handoff: Handoff) -> Handoff:
     return Handoff.objects.select_for_update(of=("self",)).get(pk=handoff.pk)
 

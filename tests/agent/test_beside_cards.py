@@ -10,7 +10,7 @@ from websockets.asyncio.client import connect
 
 from agent.answers.answer import text_beside
 from agent.answers.card_texts import card_lines, texts_shown, without_repeats
-from agent.answers.cards import Card
+from agent.answers.card_types import Card
 from agent.answers.facts.fact import Fact
 from agent.chat.client_view import delta_shown, event_shown, progress_shown
 from evaluation.chat import Chat, text_message

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.answers.cards import Card
+from agent.answers.card_types import Card
 from agent.answers.composition import LONGEST_SENTENCE, Composition
 from agent.answers.connecting_sentences import BEFORE_KINDS, CONNECTING
 from agent.answers.facts.fact import MARKER, Fact, Menu

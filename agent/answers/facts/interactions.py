@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent.answers.cards import InteractionPair
+from agent.answers.card_types import InteractionPair
 from agent.answers.facts.fact import Fact
 from agent.answers.render import listed
 from agent.answers.renderer import Renderer
