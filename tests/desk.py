@@ -1,11 +1,9 @@
 """A member of staff at work in a process of its own: claims hand-offs, writes to customers, closes."""
 
 import json
-import subprocess
-import sys
 from typing import Any
 
-from served_site import ROOT
+from processes import InteractiveProgram
 
 _WORK = """
 import json, sys
@@ -38,24 +36,13 @@ class Desk:
     """The pharmacist Dana Levi, on a served site's database."""
 
     def __init__(self, site: Any) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "manage.py", "shell", "-v0", "-c", _WORK],
-            cwd=ROOT, env=site.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-        assert self._line() == "ready"
+        self._program = InteractiveProgram(["manage.py", "shell", "-v0", "-c", _WORK], site.env, site.log)
+        assert self._program.read() == "ready"
 
     def do(self, number: str, verb: str, given: str = "") -> None:
         """Carry out one thing, and return when it is committed."""
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps([number, verb, given]) + "\n")
-        self._process.stdin.flush()
-        assert self._line() == "done"
+        assert self._program.ask(json.dumps([number, verb, given])) == "done"
 
     def end(self) -> None:
         """Leave nobody behind."""
-        self._process.communicate(timeout=20)
-        assert self._process.returncode == 0
-
-    def _line(self) -> str:
-        assert self._process.stdout
-        return self._process.stdout.readline().strip()
+        assert self._program.end() == 0

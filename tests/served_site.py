@@ -19,8 +19,8 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from processes import ROOT, InteractiveProgram, Program
 
-ROOT = Path(__file__).resolve().parent.parent
 IN_CI = bool(os.environ.get("CI"))
 FULL = "FAULTS_EXAMPLES" in os.environ  # as `make test-faults` sets it: the long versions
 
@@ -50,24 +50,18 @@ for line in sys.stdin:
 class Shell:
     """A Django shell on a served site's database; it stays open, because each start takes a second of the processor."""
 
-    def __init__(self, env: dict[str, str]) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "manage.py", "shell", "-v0", "-c", _SHELL],
-            cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+    def __init__(self, env: dict[str, str], log: Path) -> None:
+        self._program = InteractiveProgram(["manage.py", "shell", "-v0", "-c", _SHELL], env, log)
 
     def run(self, code: str) -> str:
         """Run code with names of its own, and return what it prints."""
-        assert self._process.stdin and self._process.stdout
-        self._process.stdin.write(json.dumps(code) + "\n")
-        self._process.stdin.flush()
-        said, error = json.loads(self._process.stdout.readline())
+        said, error = json.loads(self._program.ask(json.dumps(code)))
         assert not error, error
         return str(said)
 
     def end(self) -> None:
         """Let it end by itself."""
-        self._process.communicate(timeout=20)
+        self._program.end()
 
 
 @dataclass(frozen=True)
@@ -77,13 +71,14 @@ class Site:
     url: str
     ws_url: str
     env: dict[str, str]
-    process: subprocess.Popen[bytes]
+    process: Program
+    log: Path
     _shells: list[Shell] = field(default_factory=list)
 
     def shell(self, code: str) -> str:
         """Run code on the served site's database, in another process, and return what it prints."""
         if not self._shells:
-            self._shells.append(Shell(self.env))
+            self._shells.append(Shell(self.env, self.log))
         return self._shells[0].run(code).strip()
 
     def shell_end(self) -> None:
@@ -230,7 +225,7 @@ def _empty_database(name: str, folder: Path, template: str = "template0") -> str
     return f"postgres://{where['user']}:{where['password']}@{where['host']}:{where['port']}/{name}"
 
 
-def wait_until_served(url: str, process: subprocess.Popen[bytes], seconds: float = 40) -> None:
+def wait_until_served(url: str, process: Program | subprocess.Popen[bytes], seconds: float = 40) -> None:
     """Returns when the site answers; fails when its process ended or the time is over."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -252,14 +247,13 @@ def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -
     With few connections each: PostgreSQL has a hundred for all sites that the workers of a run serve at a time.
     """
     env = {"DATABASE_POOL": "8", **env}
-    command = [sys.executable, "manage.py", "serve", "--port", str(port)]
+    command = ["manage.py", "serve", "--port", str(port)]
     if server == "daphne":
         application = "pharmacy_site.asgi:application"
-        command = [sys.executable, "-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", application]
-    with log.open("wb") as out:
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT)
+        command = ["-m", "daphne", "-b", "127.0.0.1", "-p", str(port), "-v", "0", application]
+    process = Program(command, env, log)
     url = f"http://127.0.0.1:{port}"
-    site = Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env, process)
+    site = Site(url, f"ws://127.0.0.1:{port}/ws/chat/", env, process, log)
     try:
         wait_until_served(url, process)
         yield site
