@@ -45,6 +45,7 @@ class ServedSite:
             closing(sqlite3.connect(f"{self.template.as_uri()}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(self.database, timeout=30)) as copy,
         ):
+            copy.execute("PRAGMA synchronous=OFF")
             source.backup(copy)
         counters.clear()
         self.clock.begin()

@@ -163,7 +163,8 @@ def _named(names: Collection[str]) -> tuple[dict[str, list[Store]], dict[str, li
     found = remembered("names of places", names, _rows_named)
     rows = sorted((name, pk, is_store) for name, of_name in found.items() for pk, is_store in of_name)
     store_of = stores_by_id({pk for _, pk, is_store in rows if is_store})
-    town_of = Locality.objects.in_bulk({pk for _, pk, is_store in rows if not is_store})
+    towns = {pk for _, pk, is_store in rows if not is_store}
+    town_of = remembered("towns", towns, Locality.objects.in_bulk)
     stores: dict[str, list[Store]] = {}
     localities: dict[str, list[Locality]] = {}
     for name, pk, is_store in rows:
@@ -171,8 +172,8 @@ def _named(names: Collection[str]) -> tuple[dict[str, list[Store]], dict[str, li
             stores.setdefault(name, []).append(store_of[pk])
         elif not is_store and pk in town_of:
             localities.setdefault(name, []).append(town_of[pk])
-    for towns in localities.values():
-        towns.sort(key=lambda town: not town.is_prominent)
+    for same_name in localities.values():
+        same_name.sort(key=lambda town: not town.is_prominent)
     return stores, localities
 
 
@@ -251,8 +252,9 @@ def _is_town(hit: _Hit, tokens: list[Token]) -> bool:
 
 
 def _mentions(message: str, tokens: list[Token], hits: list[_Hit]) -> list[PlaceMention]:
-    """Return the hits as places; a city next to its own store is part of that store's mention. One query."""
-    branches = _branches({locality.pk for hit in hits for locality in hit.localities})
+    """Return the hits as places; a city next to its own store is part of that store's mention. At most one query."""
+    towns = {locality.pk for hit in hits for locality in hit.localities}
+    branches = remembered("branches of towns", towns, _branches)
     mentions: list[PlaceMention] = []
     for position, hit in enumerate(hits):
         neighbours = [hits[other] for other in (position - 1, position + 1) if 0 <= other < len(hits)]
@@ -272,7 +274,7 @@ def _is_town_of(hit: _Hit, neighbour: _Hit, tokens: list[Token]) -> bool:
     return between in ([], ["in"], ["of"]) and any(locality.pk in towns for locality in hit.localities)
 
 
-def _branches(localities: set[int]) -> dict[int, list[Store]]:
+def _branches(localities: Collection[int]) -> dict[int, list[Store]]:
     """Return the active branches of each locality that has any, by number."""
     branches: dict[int, list[Store]] = {}
     if localities:
@@ -293,5 +295,5 @@ def _place(hit: _Hit, branches: dict[int, list[Store]], written: str) -> Place:
         return StorePlace(hit.stores[0])
     for locality in hit.localities:
         if locality.pk in branches:
-            return CityPlace(locality, branches[locality.pk])
+            return CityPlace(locality, [*branches[locality.pk]])
     return UnservedPlace(written, hit.localities[0])

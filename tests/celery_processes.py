@@ -4,14 +4,14 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-PROGRAM = [sys.executable, "-m", "celery", "-A", "pharmacy_site"]
+from processes import Program
+
+CELERY = ("-m", "celery", "-A", "pharmacy_site")
 
 
 class Celery:
@@ -20,8 +20,7 @@ class Celery:
     def __init__(self, env: dict[str, str], folder: Path) -> None:
         self._env, self._folder = env, folder
         self.log = folder / "celery.log"
-        self._out = self.log.open("ab")
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._running: dict[str, Program] = {}
 
     def start(self, name: str) -> None:
         """Start "worker" or "beat"."""
@@ -37,10 +36,7 @@ class Celery:
             ],
             "beat": ["beat", "-s", str(self._folder / "beat"), "--pidfile=", "-l", "WARNING"],
         }[name]
-        self._running[name] = subprocess.Popen(
-            [*PROGRAM, *options], cwd=ROOT, env=self._env, stdout=self._out, stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )  # fmt: skip
+        self._running[name] = Program([*CELERY, *options], self._env, self.log, own_session=True)
 
     def kill(self, name: str) -> None:
         """Kill a program and all its processes at once."""
@@ -57,7 +53,6 @@ class Celery:
                 process.wait(30)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
-        self._out.close()
 
 
 @contextmanager

@@ -28,17 +28,24 @@ class Program:
     """A Python program of this project in a process of its own, with those methods of `subprocess.Popen` that tests use."""
 
     def __init__(
-        self, arguments: Sequence[str], env: dict[str, str], log: Path, *, line: socket.socket | None = None
+        self,
+        arguments: Sequence[str],
+        env: dict[str, str],
+        log: Path,
+        *,
+        line: socket.socket | None = None,
+        own_session: bool = False,
     ) -> None:
         """Start it in the project's folder, as `python ARGUMENTS`: a file or `-m` with a module, and what they are given.
 
         `env` is its whole environment. What it writes goes to `log`; with a `line`, this is its standard input and output.
+        With `own_session` its number is also that of the group of all processes that it starts.
         """
         log.touch()
         # Not the paths of this process, which the server of forks would not take over before Python 3.13.
         with mock.patch.dict(os.environ, {"PYTHONPATH": f"{TESTS}:{ROOT}"}):
             forkserver.ensure_running()
-        self._process = _forks.Process(target=_run, args=(list(arguments), env, str(log), line))
+        self._process = _forks.Process(target=_run, args=(list(arguments), env, str(log), line, own_session))
         self._process.start()
 
     @property
@@ -98,8 +105,12 @@ class InteractiveProgram:
         return self._program.wait(20)
 
 
-def _run(arguments: list[str], env: dict[str, str], log: str, line: socket.socket | None) -> None:
+def _run(
+    arguments: list[str], env: dict[str, str], log: str, line: socket.socket | None, own_session: bool
+) -> None:
     """Be the program, from the fork on: with the environment, paths and output that it would have been started with."""
+    if own_session:
+        os.setsid()
     os.environ.clear()
     os.environ.update(env)
     os.chdir(ROOT)
