@@ -45,7 +45,7 @@ class ServedSite:
             closing(sqlite3.connect(f"{self.template.as_uri()}?mode=ro", uri=True)) as source,
             closing(sqlite3.connect(self.database, timeout=30)) as copy,
         ):
-            copy.execute("PRAGMA synchronous=OFF")
+            copy.execute("PRAGMA synchronous=OFF")  # nobody needs it after a crash of the machine
             source.backup(copy)
         counters.clear()
         self.clock.begin()

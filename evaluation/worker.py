@@ -75,7 +75,7 @@ async def _play(template: Path, database: Path, model: str, customer: str) -> No
     # No notification may be under way after a trial, and no sweep may run between two.
     settings.NOTIFICATIONS_INLINE = True
     settings.CHAT_SWEEP = 3_600
-    # The database is thrown away: nothing of it need reach the disk.
+    # The database is thrown away: nothing waits until it is on the disk.
     settings.DATABASES["default"]["OPTIONS"]["init_command"] += " PRAGMA synchronous=OFF;"
     faults.install()
     clock = Clock()

@@ -36,7 +36,7 @@ class Celery:
             ],
             "beat": ["beat", "-s", str(self._folder / "beat"), "--pidfile=", "-l", "WARNING"],
         }[name]
-        self._running[name] = Program([*CELERY, *options], self._env, self.log, own_session=True)
+        self._running[name] = Program([*CELERY, *options], self._env, self.log, start_new_session=True)
 
     def kill(self, name: str) -> None:
         """Kill a program and all its processes at once."""

@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # What somebody collected here for a site may be older than the sources.
     settings.STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
     if settings.DATABASE["ENGINE"].endswith("sqlite3"):
-        # Larger pages than SQLite's own: a restore, which writes all of them, takes half as long; and it need not reach the disk.
+        # Larger pages than SQLite's own: a restore, which writes all of them, takes half as long. And nothing waits for the disk.
         options = settings.DATABASE["OPTIONS"]
         options["init_command"] = f"PRAGMA page_size=16384; {options['init_command']} PRAGMA synchronous=OFF;"
     # Look for a static file when one is asked for: every test's client would list all of them first.

@@ -1,7 +1,6 @@
-"""What programs that tests start have loaded already: libraries and lexicons, for which no settings are read.
+"""Load the libraries and lexicons that all programs share, without reading settings: once in each test worker's fork server.
 
-Imported once in each test worker's server of forks (see processes.py). Settings, apps and models are loaded by each program
-itself, from its own environment.
+See processes.py. Each program loads settings, apps and models itself, from its own environment.
 """
 
 import gc

@@ -229,8 +229,8 @@ def wait_until_served(url: str, process: Program | subprocess.Popen[bytes], seco
     """Returns when the site answers; fails when its process ended or the time is over."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
+        if (code := process.poll()) is not None:
+            raise RuntimeError(f"the server ended with {code}")
         try:
             with urllib.request.urlopen(f"{url}/healthz", timeout=2) as answer:
                 if answer.status == 200:
@@ -258,13 +258,15 @@ def served(env: dict[str, str], port: int, log: Path, server: str = "uvicorn") -
         wait_until_served(url, process)
         yield site
     finally:
-        site.shell_end()
-        process.terminate()
         try:
-            process.wait(10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            site.shell_end()
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
 
 
 @contextmanager

@@ -7,14 +7,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from processes import ROOT, InteractiveProgram, Program
+from processes import FORKS, ROOT, InteractiveProgram, Program
+from served_site import free_port, served, site_env
 
 TELL = """
 import gc, json, os, sys
 from django.conf import settings
 print(json.dumps({
     "argv": sys.argv, "environment": dict(os.environ), "folder": os.getcwd(), "path": sys.path[:2], "collects": gc.isenabled(),
-    "settings": settings.configured, "models": "prescriptions.models" in sys.modules, "loaded": "langgraph.graph" in sys.modules,
+    "settings": settings.configured, "models": "prescriptions.models" in sys.modules, "loaded": "preloaded" in sys.modules,
 }))
 sys.exit(7)
 """
@@ -38,7 +39,7 @@ def test_a_program_has_its_own_arguments_and_environment_and_has_read_no_setting
         "collects": True,
         "settings": False,
         "models": False,
-        "loaded": True,
+        "loaded": FORKS,
     }
 
 
@@ -63,3 +64,10 @@ def test_a_program_that_is_killed_says_by_which_signal_and_an_error_is_logged(tm
     program.terminate()  # of one that ended already: nothing happens
     assert Program([str(fails)], dict(os.environ), log).wait(60) == 1
     assert "ValueError: no such branch" in log.read_text()
+
+
+def test_a_site_that_cannot_start_is_reported_with_its_exit_code(tmp_path: Path) -> None:
+    env, log = site_env("sqlite:///nowhere", API_RATE="lots"), tmp_path / "log"
+    with pytest.raises(RuntimeError, match="the server ended with 1"), served(env, free_port(), log):
+        pass
+    assert "API_RATE" in log.read_text()

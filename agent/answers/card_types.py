@@ -84,7 +84,7 @@ class SourceItem(TypedDict):
 
 
 class CardData(TypedDict, total=False):
-    """What a card shows; each function below says which of it is on its card."""
+    """What a card shows; each function of cards.py says which of it is on its card."""
 
     title: str
     note: str

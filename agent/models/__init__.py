@@ -1,5 +1,8 @@
-"""The tables of the assistant: what was said and done (`chat`), who may open the chat or call the tools from elsewhere (`access`),
-and the entries that health questions are answered from (`knowledge`)."""
+"""The tables of the assistant.
+
+`chat` has what was said and done, `access` who may open the chat or call the tools from elsewhere, and `knowledge` the entries
+that health questions are answered from.
+"""
 
 from agent.models.access import ApiKey, ChatSite, IdempotentCall, public_id_make
 from agent.models.chat import (

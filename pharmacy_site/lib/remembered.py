@@ -1,7 +1,7 @@
 """Memo for one turn: what was computed or looked up once in a turn is not computed again in it.
 
-Only for what nobody changes: texts, numbers, results, and the rows of products and stores, which a turn reads once and
-shares. Whoever gets such a row may prefetch into it, but not set its fields.
+Only for what nobody changes: texts, numbers, results, and the rows of products, stores and towns, which a turn reads
+once and shares. Whoever gets such a row may prefetch into it, but not set its fields; nobody changes a list of them.
 """
 
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping

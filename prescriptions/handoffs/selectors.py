@@ -1,4 +1,4 @@
-"""Read the queue of hand-offs: what waits, in which order, and what somebody may see of it."""
+"""Read hand-offs: what waits, in which order, what somebody may see of it, and what a customer left with an earlier one."""
 
 from datetime import datetime
 from uuid import UUID
@@ -64,7 +64,7 @@ def in_turn(rows: HandoffQuerySet) -> HandoffQuerySet:
     return rows.order_by(F("closed_at").desc(nulls_first=True), "-is_urgent", "pk")
 
 
-def address_left(conversation_id: UUID | None) -> str:
+def contact_email_left(conversation_id: UUID | None) -> str:
     """Return the e-mail address that whoever is not identified left for an earlier hand-off of this conversation."""
     if conversation_id is None:
         return ""

@@ -23,7 +23,7 @@ from prescriptions.handoffs.deadlines import deadlines_shorten, deadlines_write
 from prescriptions.handoffs.limits import handoff_admit
 from prescriptions.handoffs.moves import handoff_move
 from prescriptions.handoffs.rights import is_own, may_take
-from prescriptions.handoffs.selectors import address_left
+from prescriptions.handoffs.selectors import contact_email_left
 from prescriptions.handoffs.sla import Due, dues_of, haste_of
 from prescriptions.handoffs.staff_notices import staff_notify
 from prescriptions.models import Handoff, HandoffDeadline, Notification, Patient
@@ -110,7 +110,7 @@ def handoff_open(
                 "medication": medication,
                 "branch": branch,
                 "address_key": address_key,
-                "contact_email": "" if patient else address_left(conversation_id),
+                "contact_email": "" if patient else contact_email_left(conversation_id),
             },
         )
         if not created:

@@ -1,6 +1,6 @@
 /**
  * Fact cards. What arrives is text and plain numbers: text becomes text nodes, and the only links are made here, from
- * the digits of a phone, a pair of coordinates, and a source that is an https address. Shapes by kind: agent/answers/cards.py.
+ * the digits of a phone, a pair of coordinates, and a source that is an https address. Shapes by kind: agent/answers/card_types.py.
  */
 
 import { direction, h, hasHebrew, icon, languageOf, textNodes, wholeNodes } from "./dom.js";

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
+from pharmacy_site.lib.remembered import remembering
 from pharmacy_site.lib.text import words
 from pharmacy_site.lib.tokens import tokens
 from stores.models import Locality, Store
@@ -167,6 +168,18 @@ def test_the_number_of_queries_does_not_grow_with_the_places(
         places_in("Jaffa, Haifa, Ramat Aviv, Florentin, Jerusalem, Eilat and תל אביב " * 5)
     with django_assert_max_num_queries(3):
         place_find("Tel Aviv")
+
+
+def test_a_town_of_the_message_is_not_read_again_in_the_same_turn_and_anew_in_the_next(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with remembering():
+        (mention,) = places_in("Is there any in Tel Aviv?")
+        with django_assert_num_queries(0):
+            assert place_find("Tel Aviv") == mention.place
+    Store.objects.filter(pk=101).update(is_active=False)
+    with remembering():
+        assert short(place_find("Tel Aviv")) == BRANCHES[1:]
 
 
 def test_only_the_beginning_of_a_very_long_message_is_read(
