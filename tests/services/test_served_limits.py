@@ -105,7 +105,8 @@ def test_clients_are_admitted_although_redis_does_not_answer(site: Any) -> None:
             except OSError:
                 return
 
-    threading.Thread(target=take, daemon=True).start()
+    taking = threading.Thread(target=take, daemon=True)
+    taking.start()
 
     async def run(running: Any) -> int:
         async def one() -> bool:
@@ -122,7 +123,10 @@ def test_clients_are_admitted_although_redis_does_not_answer(site: Any) -> None:
 
     with site(REDIS_URL=f"redis://127.0.0.1:{listener.getsockname()[1]}/0") as running:
         came_in = asyncio.run(run(running))
-    listener.close()
+    listener.shutdown(socket.SHUT_RDWR)  # `accept` in the thread would go on after a mere close
+    taking.join(10)
+    for one in (listener, *kept):
+        one.close()
     assert came_in == 40
 
 
