@@ -141,6 +141,30 @@ def test_hours_of_one_branch_are_of_that_branch_only(messages: list[str], branch
 
 
 @pytest.mark.usefixtures("demo_committed")
+@pytest.mark.parametrize(
+    ("language", "first", "then", "says"),
+    [
+        ("en", "is there nurofen in jaffa", "no wait, haifa instead", "We don’t have stores in haifa"),
+        ("en", "is there nurofen in jaffa", "ramat aviv instead please", "out of stock at Ramat Aviv"),
+        (
+            "en",
+            "is there nurofen in jaffa",
+            "what do you have instead in jaffa",
+            "Products with the same active",
+        ),
+        ("he", "יש נורופן ביפו?", "במקום זה ברמת אביב", "נורופן אינו במלאי ברמת אביב"),
+        ("he", "יש נורופן ביפו?", "מה יש במקום בסניף דיזנגוף?", "תכשירים עם אותם חומרים פעילים"),
+    ],
+)
+def test_instead_means_another_place_where_only_a_place_is_named(
+    language: str, first: str, then: str, says: str
+) -> None:
+    talk = Talk(language)
+    talk.say(first)
+    assert says in _bare(talk.say(then)).split("\n")[0]
+
+
+@pytest.mark.usefixtures("demo_committed")
 def test_a_day_replaces_the_day_before_it() -> None:
     talk = Talk()
     talk.say("Is the Jaffa branch open?")

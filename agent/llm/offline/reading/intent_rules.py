@@ -61,7 +61,11 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
         return "price"
     if clause.has("restock"):
         return "restock"
-    if clause.has("equivalent") and not clause.categories:
+    if (
+        clause.has("equivalent")
+        and not clause.categories
+        and not _names_another_place(clause, medicines, place)
+    ):
         return "equivalent"
     taken = (
         clause.has("dosage", "food_alcohol") and not place
@@ -166,3 +170,11 @@ def details_of(clause: Clause) -> dict[str, Any]:
         details["day"] = day
     details["text"] = clause.text
     return details
+
+
+def _names_another_place(
+    clause: Clause, medicines: Sequence[RememberedMedication], place: RememberedPlace | None
+) -> bool:
+    """Return whether "instead" means the place: "no wait, Haifa instead", but not "what do you have instead in Haifa?"."""
+    only_instead = clause.cues.spans("equivalent") <= clause.cues.spans("instead")
+    return only_instead and place is not None and not medicines and not clause.has("stock", "list", "info")
