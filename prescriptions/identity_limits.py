@@ -14,7 +14,7 @@ _DAY: Final = timedelta(days=1)
 _HOUR: Final = timedelta(hours=1)
 _WRONG_WITHIN: Final = timedelta(minutes=15)
 _LOCK: Final = timedelta(seconds=3600 + 300)
-"""So long after a challenge began whose tries were used up: an hour after the last of its five minutes."""
+"""How long a challenge whose tries were used up counts from its beginning: its five minutes, and an hour more."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class IdentityCounts:
     account_day: int
     account_guesses: int
     account_wrong: int
-    """Wrong guesses at the account's codes in the last quarter of an hour, and at those that were used up in the last hour."""
+    """Wrong guesses at codes of the last 15 minutes, and at codes of the last 65 minutes whose tries were used up."""
 
     @property
     def is_limited(self) -> bool:

@@ -84,7 +84,7 @@ class SourceItem(TypedDict):
 
 
 class CardData(TypedDict, total=False):
-    """What a card shows; each function of cards.py says which of it is on its card."""
+    """Data of a card; which fields a kind of card has is in the function of cards.py that makes it."""
 
     title: str
     note: str
@@ -109,7 +109,7 @@ Kind = Literal[
 
 
 class Card(TypedDict):
-    """A card as the page gets it."""
+    """Card as it is sent to the page."""
 
     kind: Kind
     data: CardData

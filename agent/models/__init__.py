@@ -1,4 +1,4 @@
-"""The tables of the assistant.
+"""Define the tables of the assistant.
 
 `chat` has what was said and done, `access` who may open the chat or call the tools from elsewhere, and `knowledge` the entries
 that health questions are answered from.

@@ -1,4 +1,4 @@
-"""Embedding sites, API keys, and the calls that were made with a key."""
+"""Define the tables of embedding sites, of API keys, and of the calls made with a key."""
 
 import secrets
 

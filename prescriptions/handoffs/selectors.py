@@ -1,4 +1,4 @@
-"""Read hand-offs: what waits, in which order, what somebody may see of it, and what a customer left with an earlier one."""
+"""Read hand-offs: the queue in its order, what each member of staff may see, and the address left with an earlier one."""
 
 from datetime import datetime
 from uuid import UUID
@@ -65,7 +65,7 @@ def in_turn(rows: HandoffQuerySet) -> HandoffQuerySet:
 
 
 def contact_email_left(conversation_id: UUID | None) -> str:
-    """Return the e-mail address that whoever is not identified left for an earlier hand-off of this conversation."""
+    """Return the e-mail address that an unidentified customer left with an earlier hand-off of this conversation, or ""."""
     if conversation_id is None:
         return ""
     left = Handoff.objects.filter(conversation_id=conversation_id, patient=None).exclude(contact_email="")

@@ -1,13 +1,17 @@
 """Find the intent of a clause by its cues, and what narrows it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from agent.answers.facts.leaflets import SECTIONS
 from agent.llm.offline.frames import SHORT
 from agent.llm.offline.reading.message import Clause
 from agent.llm.offline.reading.references import asks_rx
 from agent.state import RememberedMedication, RememberedPlace
+
+_ANOTHER_PRODUCT: Final = frozenset(
+    "what which something anything else another other מה משהו איזה אחר אחרת".split()
+)
 
 
 def joins(clause: Clause) -> bool:
@@ -177,4 +181,5 @@ def _names_another_place(
 ) -> bool:
     """Return whether "instead" means the place: "no wait, Haifa instead", but not "what do you have instead in Haifa?"."""
     only_instead = clause.cues.spans("equivalent") <= clause.cues.spans("instead")
-    return only_instead and place is not None and not medicines and not clause.has("stock", "list", "info")
+    asks_for_another = clause.has("stock", "list", "info") or not _ANOTHER_PRODUCT.isdisjoint(clause.words)
+    return only_instead and place is not None and not medicines and not asks_for_another
