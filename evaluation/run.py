@@ -9,8 +9,9 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import IO, Final, TypedDict
+from typing import IO, Final, Protocol, TypedDict
 
 from django.conf import settings
 
@@ -131,10 +132,21 @@ def _lost(scenario: Scenario, trial: int, why: str) -> TrialRow:
     return Outcome(scenario.name, scenario.family, scenario.lang, trial, problems=problems).as_row()
 
 
+class WorkerProcess(Protocol):
+    """What is used of a worker's process; `subprocess.Popen` has all of it."""
+
+    stdin: IO[str] | None
+    stdout: IO[str] | None
+
+    def wait(self, timeout: float | None = None) -> int: ...
+
+    def kill(self) -> None: ...
+
+
 class Worker:
     """One worker process; jobs and outcomes are lines of JSON on its pipes."""
 
-    def __init__(self, process: "subprocess.Popen[str]", log: Path) -> None:
+    def __init__(self, process: WorkerProcess, log: Path) -> None:
         self.process = process
         self._log = log
 
@@ -144,9 +156,9 @@ class Worker:
             stdin = _pipe(self.process.stdin)
             stdin.write(json.dumps(job) + "\n")
             stdin.flush()
-        except BrokenPipeError:
+            row: TrialRow = json.loads(self._read_line())
+        except ConnectionError:
             raise WorkerDied(self._last_line()) from None
-        row: TrialRow = json.loads(self._read_line())
         return row
 
     def wait_ready(self) -> None:
@@ -154,20 +166,20 @@ class Worker:
         self._read_line()
 
     def wait_done(self) -> None:
-        """Wait until the worker has ended successfully. Raises WorkerDied."""
-        _pipe(self.process.stdin).close()
+        """Wait until the worker, which gets no jobs, has ended successfully. Raises WorkerDied."""
         if self.process.wait():
             raise WorkerDied(self._last_line())
 
     def close(self) -> None:
         """End the worker, by force if it takes more than 15 seconds."""
-        _pipe(self.process.stdin).close()
+        with suppress(ConnectionError):  # of a job that was sent to a dead worker
+            _pipe(self.process.stdin).close()
+        _pipe(self.process.stdout).close()
         try:
             self.process.wait(15)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
-        _pipe(self.process.stdout).close()
 
     def _read_line(self) -> str:
         line = _pipe(self.process.stdout).readline()
@@ -187,20 +199,25 @@ class Worker:
         self.close()
 
 
-def _start(folder: Path, *arguments: str, database: str) -> Worker:
-    """Start a worker with a database and a log of this name in the folder."""
-    log = folder / f"{database}.log"
+def process_start(arguments: Sequence[str], env: dict[str, str], log: Path) -> WorkerProcess:
+    """Start Python in the project's folder with pipes; its errors are appended to the log. Tests start it in a quicker way."""
     with log.open("a") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "evaluation.worker", *arguments],
+        return subprocess.Popen(
+            [sys.executable, *arguments],
             cwd=settings.BASE_DIR,
-            env=_environment(folder / f"{database}.sqlite3"),
+            env=env,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,
         )
-    return Worker(process, log)
+
+
+def _start(folder: Path, *arguments: str, database: str) -> Worker:
+    """Start a worker with a database and a log of this name in the folder."""
+    log = folder / f"{database}.log"
+    environment = _environment(folder / f"{database}.sqlite3")
+    return Worker(process_start(["-m", "evaluation.worker", *arguments], environment, log), log)
 
 
 def _environment(database: Path) -> dict[str, str]:

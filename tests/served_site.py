@@ -19,10 +19,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.utils import timezone
 from processes import ROOT, InteractiveProgram, Program
 
 IN_CI = bool(os.environ.get("CI"))
 FULL = "FAULTS_EXAMPLES" in os.environ  # as `make test-faults` sets it: the long versions
+IN_PARALLEL = "PYTEST_XDIST_TESTRUNUID" in os.environ
 
 
 def missing(what: str) -> None:
@@ -130,23 +132,36 @@ def site_env(database: str, **more: str) -> dict[str, str]:
     return {**os.environ, **own, **more}
 
 
-def _demo_template(folder: Path) -> str:
-    """The URL of a new database with the demo data, that others are copied from."""
-    url = _empty_database("pharmacy_template", folder)
-    for command in (["migrate", "-v0"], ["load_demo", "-v0"]):
-        subprocess.run(
-            [sys.executable, "manage.py", *command],
-            cwd=ROOT,
-            env=site_env(url),
-            check=True,
-            capture_output=True,
-        )
+def migrated_template(folder: Path) -> str:
+    """The URL of a new database with the rows of the migrations only, that others are copied from."""
+    url = _empty_database("pharmacy_migrated", folder)
+    _manage(url, "migrate")
+    if connection.vendor == "sqlite":
+        # Larger pages than SQLite's own: tests restore all of them, which takes half as long.
+        sql(url, "PRAGMA journal_mode=DELETE", "PRAGMA page_size=16384", "VACUUM")
     return url
+
+
+def demo_made() -> str:
+    """The URL of a database with the demo data of today, that others are copied from."""
+    return made_once(f"demo-{timezone.localdate()}", _demo_template)
+
+
+def _demo_template(folder: Path) -> str:
+    url = _copy(made_once("migrated", migrated_template), "pharmacy_template", folder)
+    _manage(url, "load_demo")
+    return url
+
+
+def _manage(url: str, command: str) -> None:
+    """Run a management command on a database."""
+    arguments = [sys.executable, "manage.py", command, "-v0"]
+    subprocess.run(arguments, cwd=ROOT, env=site_env(url), check=True, capture_output=True)
 
 
 def _template_without_knowledge(folder: Path) -> str:
     """The URL of a copy of it without the knowledge base; a site on it has no index to build, two fifths of its start."""
-    url = _copy(made_once("demo", _demo_template), "pharmacy_without_knowledge", folder)
+    url = _copy(demo_made(), "pharmacy_without_knowledge", folder)
     # All tables of agent/models/knowledge.py: SQLite would not say that rows of another one are left alone.
     sql(url, *(f"DELETE FROM agent_knowledge{table}" for table in ("version", "entry", "collection")))
     return url
@@ -161,9 +176,7 @@ def demo_database(name: str, folder: Path, blocker: Any, *, with_knowledge: bool
     """
     with blocker.unblock():
         template = (
-            made_once("demo", _demo_template)
-            if with_knowledge
-            else made_once("without_knowledge", _template_without_knowledge)
+            demo_made() if with_knowledge else made_once("without_knowledge", _template_without_knowledge)
         )
         url = _copy(template, f"pharmacy_{name}_{os.getpid()}", folder)
     try:

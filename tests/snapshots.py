@@ -1,10 +1,12 @@
 """The two states of the test database, "empty" and "demo", each made once and then restored in a moment.
 
-Empty is what the migrations leave; demo is that with `load_demo`, whose dates are counted from today.
+Empty is what the migrations leave; demo is that with `load_demo`, whose dates are counted from today. Of parallel
+workers the first makes what the others copy (served_site.py).
 """
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import date
 from io import StringIO
 from typing import Final
@@ -12,6 +14,7 @@ from typing import Final
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.utils import timezone
+from served_site import IN_PARALLEL, demo_made
 
 _BUSY: Final = (
     100  # how often a restore meets a lock before it fails; sqlite3 waits a tenth of a second each time
@@ -36,11 +39,18 @@ class _Snapshots:
             self._restorers[key]()
         else:
             if state == "demo":
-                self.changed()  # a test that was rolled back leaves PostgreSQL's counters advanced
-                self.restore("empty")
-                call_command("load_demo", verbosity=0, stdout=StringIO())
+                self._load_demo()
             self._restorers[key] = _take(f"snapshot_{len(self._restorers)}")
         self.current = key
+
+    def _load_demo(self) -> None:
+        self.changed()  # a test that was rolled back leaves PostgreSQL's counters advanced
+        self.restore("empty")
+        if IN_PARALLEL and connection.vendor == "sqlite":
+            with closing(sqlite3.connect(demo_made().removeprefix("sqlite:///"))) as made:
+                made.backup(connection.connection)
+        else:
+            call_command("load_demo", verbosity=0, stdout=StringIO())
 
     def changed(self) -> None:
         """Let the next restore happen, whatever state it asks for."""

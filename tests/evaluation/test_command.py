@@ -106,6 +106,7 @@ def test_a_worker_that_dies_twice_in_a_trial_fails_only_that_trial(
     def killed(self: Worker, job: Job) -> TrialRow:
         if job["scenario"] == NAMES[1]:
             self.process.kill()
+            self.process.wait()
         return play(self, job)
 
     monkeypatch.setattr(Worker, "play", killed)

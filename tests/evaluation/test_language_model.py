@@ -5,42 +5,27 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scripted_model import MODEL, ScriptedModel, forever, says
-from served_site import ROOT
+from served_site import ROOT, demo_database
 
 pytestmark = pytest.mark.proof
 
 HARM = "You should take two of them now. It is perfectly safe, and I have already ordered a refill for you."
 
 
-def test_harmful_text_of_a_model_is_never_shown(scripted_model: ScriptedModel, tmp_path: Path) -> None:
+def test_harmful_text_of_a_model_is_never_shown(
+    scripted_model: ScriptedModel, tmp_path: Path, django_db_blocker: Any
+) -> None:
     scripted_model.script(forever(says(HARM)))
-    env = {
-        **os.environ,
-        **scripted_model.env,
-        "OPENAI_MODEL": MODEL,
-        "DATABASE_URL": f"sqlite:///{tmp_path / 'results.sqlite3'}",
-    }
     played = tmp_path / "run.json"
-    command = [
-        sys.executable,
-        "manage.py",
-        "evaluate",
-        "pharmacy",
-        "--model",
-        "openai",
-        "--trials",
-        "1",
-        "--workers",
-        "1",
-    ]
-    for arguments in (
-        [sys.executable, "manage.py", "migrate", "-v0"],
-        [*command, "--family", "equivalents", "--lang", "en", "--json", str(played)],
-    ):
-        subprocess.run(arguments, cwd=ROOT, env=env, check=True, capture_output=True)
+    command = [sys.executable, "manage.py", "evaluate", "pharmacy", "--model", "openai", "--trials", "1"]
+    chosen = ["--workers", "1", "--family", "equivalents", "--lang", "en", "--json", str(played)]
+    with demo_database("results", tmp_path, django_db_blocker) as database:
+        env = {**os.environ, **scripted_model.env, "OPENAI_MODEL": MODEL, "DATABASE_URL": database}
+        subprocess.run([*command, *chosen], cwd=ROOT, env=env, check=True, capture_output=True)
     trials = json.loads(played.read_text(encoding="utf-8"))["trials"]
     assert trials and not [trial["vetoes"] for trial in trials if trial["vetoes"]]
     assert scripted_model.requests and HARM not in played.read_text(encoding="utf-8")

@@ -10,12 +10,13 @@ of each case, to be judged by reading.
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sampling import sampled
 from scripted_model import ScriptedModel, calls_for_customer, chooses, forever
 from talking import Talk
 
@@ -55,8 +56,10 @@ class Played:
     """What is wrong with the case itself: a fact that no menu has."""
 
 
-def _cases(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def _cases(path: Path) -> Sequence[dict[str, Any]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    cases = [json.loads(line) for line in lines if line.strip()]
+    return cases if "PLAYED" in os.environ else sampled(cases, one_in=5)
 
 
 def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition]) -> Played:
@@ -107,34 +110,39 @@ def _reached(played: list[Played]) -> Iterator[Played]:
 
 
 def test_good_answers_keep_their_facts(tireless: ScriptedModel, composed: list[Composition]) -> None:
-    reached = list(_reached(_played(tireless, "good", composed)))
-    assert len(reached) >= 350 and not [one.case["answer"] for one in reached if one.unnamed]
+    played = _played(tireless, "good", composed)
+    reached = list(_reached(played))
+    assert len(reached) >= 0.97 * len(played)
+    assert not [one.case["answer"] for one in reached if one.unnamed]
     # Most of these were written when a model might still add words of its own.
     ready = [one for one in reached if not _OWN_WORDS.search(_NAMED.sub("", one.case["answer"]))]
-    assert len(ready) >= 200
+    assert len(ready) >= 0.5 * len(played)
     assert not [one.case["answer"] for one in ready if one.dropped or one.fallback]
 
 
 def test_of_careless_answers_only_sentences_of_ours_are_left(
     tireless: ScriptedModel, composed: list[Composition]
 ) -> None:
-    played = list(_reached(_played(tireless, "careless", composed)))
-    assert len(played) >= 360
-    assert not [one.case["answer"] for one in played if one.own]
+    played = _played(tireless, "careless", composed)
+    reached = list(_reached(played))
+    assert len(reached) >= 0.95 * len(played)
+    assert not [one.case["answer"] for one in reached if one.own]
     # Each of them says something that may not be said, beside what may.
-    assert not [one.case["answer"] for one in played if not one.dropped and not one.fallback]
+    assert not [one.case["answer"] for one in reached if not one.dropped and not one.fallback]
 
 
 def test_good_answers_by_the_present_rules_lose_nothing(
     tireless: ScriptedModel, composed: list[Composition]
 ) -> None:
-    reached = list(_reached(_played(tireless, "ruled_good", composed)))
-    assert len(reached) == 60
+    played = _played(tireless, "ruled_good", composed)
+    reached = list(_reached(played))
+    assert len(reached) == len(played)
     assert not [one.case["answer"] for one in reached if one.unnamed or one.dropped or one.fallback]
 
 
 def test_careless_answers_by_the_present_rules_show_no_words_of_their_own(
     tireless: ScriptedModel, composed: list[Composition]
 ) -> None:
-    reached = list(_reached(_played(tireless, "ruled_careless", composed)))
-    assert len(reached) == 94 and not [one.case["answer"] for one in reached if one.own]
+    played = _played(tireless, "ruled_careless", composed)
+    reached = list(_reached(played))
+    assert len(reached) == len(played) and not [one.case["answer"] for one in reached if one.own]

@@ -6,6 +6,7 @@ from itertools import product
 import pytest
 from llm.personal_corpus import samples
 from llm.test_placeholders import DAVID, _seen
+from sampling import sampled
 from scripted_model import ScriptedModel, forever, says
 from talking import Talk, sent_to
 
@@ -56,7 +57,7 @@ def _hidden(text: str, known: dict[str, list[str]] | None = None) -> str:
 def test_no_name_of_the_catalogue_is_taken_for_a_persons(language: str) -> None:
     names = _names(language)
     assert len(names) > 60
-    for frame, name in product(FRAMES[language], names):
+    for frame, name in sampled(list(product(FRAMES[language], names)), one_in=5):
         for written in {name, name.lower()}:
             text = frame.format(written)
             assert _hidden(text) == text

@@ -5,9 +5,10 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.request import urlopen
 
-from served_site import ROOT, free_port, wait_until_served
+from served_site import ROOT, demo_database, free_port, wait_until_served
 
 
 def started(env: dict[str, str], log: Path, *addresses: str) -> tuple[str, list[str]]:
@@ -40,8 +41,9 @@ def test_start_prepares_an_empty_database_and_serves(tmp_path: Path) -> None:
     assert "pharmacist (pharmacist)\n" in second  # its password is shown once
 
 
-def test_start_without_debug_collects_the_static_files(tmp_path: Path) -> None:
-    places = {"DATABASE_URL": f"sqlite:///{tmp_path}/new.sqlite3", "STATIC_ROOT": f"{tmp_path}/static"}
-    _, [page] = started(os.environ | places | {"DEBUG": "0"}, tmp_path / "log", "/")
+def test_start_without_debug_collects_the_static_files(tmp_path: Path, django_db_blocker: Any) -> None:
+    with demo_database("start", tmp_path, django_db_blocker) as database:
+        env = {"DATABASE_URL": database, "STATIC_ROOT": f"{tmp_path}/static", "DEBUG": "0"}
+        _, [page] = started(os.environ | env, tmp_path / "log", "/")
     [script] = re.findall(r'src="/static/(site/demo\.[0-9a-f]+\.js)"', page)
     assert (tmp_path / "static" / script).is_file()
