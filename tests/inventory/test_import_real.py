@@ -5,6 +5,7 @@ Set PHARMACY_DATA to their folder, or put it beside the project as `shared/data`
 
 import pytest
 from real_data import FOLDER, WHY
+from served_site import IN_CI
 
 from inventory.equivalents import equivalents_find
 from inventory.importers import catalogue_import
@@ -21,6 +22,7 @@ pytestmark = [
         not (CATALOGUE.exists() and INTERACTIONS.exists()),
         reason=WHY,
     ),
+    pytest.mark.skipif(not IN_CI, reason="imports everything twice, for half a minute; runs in CI"),
 ]
 
 
