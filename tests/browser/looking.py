@@ -1,12 +1,10 @@
-"""Check a page in one of its states: axe finds nothing, and nothing is wider than the window.
-
-Contrast takes three quarters of axe's time. Colours are the same in all widths, so that outside of CI narrow pages are checked without it.
-"""
+"""Check a page in one of its states: axe finds nothing, and nothing is wider than the window."""
 
 import os
 import re
 from pathlib import Path
 
+import pytest
 from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
@@ -17,7 +15,11 @@ AXE = {
     "resultTypes": ["violations"],
 }
 NARROW, WIDE = 390, 1280
-WITHOUT_CONTRAST = {**AXE, "rules": {"color-contrast": {"enabled": False}}}
+LOOKS = (
+    [("en", WIDE), ("he", NARROW), ("en", NARROW), ("he", WIDE)] if IN_CI else [("en", WIDE), ("he", NARROW)]
+)
+"""Languages and widths of the window: all in CI, and elsewhere each language and each width once."""
+in_all_looks = pytest.mark.parametrize(("lang", "width"), LOOKS)
 # An icon is shown as a word until its font is loaded.
 _FONTS = "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
 
@@ -34,10 +36,7 @@ def check_page(page: Page, state: str, *, full_page: bool = False) -> None:
         page.evaluate(Axe().axe_script)
     # The violations alone: with all that passed, an answer has 60 KB.
     found = AxeResults(
-        page.evaluate(
-            "options => axe.run(options).then(({violations}) => ({violations}))",
-            AXE if IN_CI or width == WIDE else WITHOUT_CONTRAST,
-        )
+        page.evaluate("options => axe.run(options).then(({violations}) => ({violations}))", AXE)
     )
     assert found.violations_count == 0, f"{state}, {width}: {found.generate_report()}"
     assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{state}, {width}"

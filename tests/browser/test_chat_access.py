@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from browser.card_samples import handoff
-from browser.looking import check_page
+from browser.looking import LOOKS, NARROW, WIDE, check_page
 from playwright.sync_api import expect
 
 pytestmark = pytest.mark.browser
@@ -95,22 +95,10 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
 @pytest.mark.parametrize(
     ("lang", "width", "options"),
     [
-        ("en", 390, {}),
-        ("he", 390, {}),
-        ("en", 1280, {}),
-        ("he", 1280, {}),
-        ("he", 390, {"color_scheme": "dark"}),
-        ("en", 1280, {"color_scheme": "dark"}),
+        *((lang, width, {}) for lang, width in LOOKS),
+        ("he", NARROW, {"color_scheme": "dark"}),
+        ("en", WIDE, {"color_scheme": "dark"}),
         ("he", 320, {"forced_colors": "active"}),
-    ],
-    ids=[
-        "en-narrow",
-        "he-narrow",
-        "en-wide",
-        "he-wide",
-        "he-narrow-dark",
-        "en-wide-dark",
-        "he-tiny-forced-colours",
     ],
 )
 def test_every_state_passes_axe(

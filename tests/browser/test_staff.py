@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.looking import NARROW, WIDE, check_page
+from browser.looking import check_page, in_all_looks
 from desk import Desk
 from playwright.sync_api import expect
 
@@ -36,8 +36,7 @@ def desk(chat_server: Any) -> Iterator[Desk]:
     desk.end()
 
 
-@pytest.mark.parametrize("width", [NARROW, WIDE])
-@pytest.mark.parametrize("lang", ["en", "he"])
+@in_all_looks
 def test_a_person_takes_the_conversation_over_and_ends_it(
     new_chat: Any, desk: Desk, lang: str, width: int
 ) -> None:

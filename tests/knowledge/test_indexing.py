@@ -1,10 +1,7 @@
 """A process's index follows the rows: what is published is found, what is withdrawn is not, and a lost one comes back."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,7 +10,8 @@ import pytest
 from django.core.management import call_command
 from django.db import OperationalError, connection
 from knowledge_entries import ACTOR, entry, published
-from served_site import free_port
+from processes import InteractiveProgram
+from served_site import Shell, demo_database, free_port, site_env
 
 from agent.knowledge import indexing
 from agent.knowledge.engines.client import ClientIndex
@@ -240,59 +238,39 @@ def test_a_server_that_cannot_be_reached_is_an_error_and_not_an_empty_answer(set
 
 # -- Several threads and processes -------------------------------------------------------------------------------
 READER = """
-import json, sys, django
-django.setup()
+import json, sys
 from agent.knowledge.retrieval import retrieve_from_qdrant
 for line in sys.stdin:
     found = retrieve_from_qdrant(line, "", "", "customer", language="en")
     print(json.dumps([candidate["id"] for candidate in found]), flush=True)
 """
-
-
-def test_another_process_finds_what_this_one_publishes_and_loses_what_it_withdraws(tmp_path: Path) -> None:
-    database = f"sqlite:///{tmp_path / 'knowledge.sqlite3'}"
-    env = {
-        **os.environ,
-        "DATABASE_URL": database,
-        "DJANGO_SETTINGS_MODULE": "pharmacy_site.settings",
-        "DEBUG": "0",
-    }
-    subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], env=env, check=True)
-    write = """
-import sys, django
-django.setup()
-sys.path.insert(0, "tests")
-from knowledge_entries import published
+PUBLISH = "from knowledge_entries import published; published({!r}, {!r})"
+WITHDRAW = """
 from agent.knowledge.services import entry_withdraw
 from agent.models import KnowledgeEntry
-if sys.argv[1] == "withdraw":
-    entry_withdraw(entry=KnowledgeEntry.objects.get(entry_id=sys.argv[2]), actor="user:1")
-else:
-    published(sys.argv[2], sys.argv[3])
+entry_withdraw(entry=KnowledgeEntry.objects.get(entry_id={!r}), actor="user:1")
 """
 
-    def writer(*arguments: str) -> None:
-        subprocess.run([sys.executable, "-c", write, *arguments], env=env, check=True)
 
-    writer("publish", "A1", "Where do I keep insulin?")
-    reader = subprocess.Popen(
-        [sys.executable, "-c", READER], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with reader:
-        assert reader.stdin and reader.stdout
+def test_another_process_finds_what_this_one_publishes_and_loses_what_it_withdraws(
+    tmp_path: Path, django_db_blocker: Any
+) -> None:
+    with demo_database("index", tmp_path, django_db_blocker) as database:
+        env, log = site_env(database), tmp_path / "log"
+        writer = Shell(env, log)
+        writer.run(PUBLISH.format("A1", "Where do I keep insulin?"))
+        reader = InteractiveProgram(["manage.py", "shell", "-v0", "-c", READER], env, log)
 
-        def asked(text: str) -> list[str]:
-            assert reader.stdin and reader.stdout
-            reader.stdin.write(f"{text}\n")
-            reader.stdin.flush()
-            return json.loads(reader.stdout.readline())  # type: ignore[no-any-return]
+        def asked(text: str) -> set[str]:
+            return set(json.loads(reader.ask(text)))
 
-        assert asked("insulin") == ["A1"]
-        writer("publish", "A2", "Does insulin expire?")
-        assert set(asked("insulin")) == {"A1", "A2"}
-        writer("withdraw", "A1")
-        assert asked("insulin") == ["A2"]
-        reader.stdin.close()
+        assert asked("insulin") == {"A1"}
+        writer.run(PUBLISH.format("A2", "Does insulin expire?"))
+        assert asked("insulin") == {"A1", "A2"}
+        writer.run(WITHDRAW.format("A1"))
+        assert asked("insulin") == {"A2"}
+        writer.end()
+        assert reader.end() == 0
 
 
 @pytest.mark.django_db(transaction=True)
