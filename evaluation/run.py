@@ -157,7 +157,7 @@ class Worker:
             stdin.write(json.dumps(job) + "\n")
             stdin.flush()
             row: TrialRow = json.loads(self._read_line())
-        except ConnectionError:
+        except OSError:
             raise WorkerDied(self._last_line()) from None
         return row
 
@@ -172,7 +172,7 @@ class Worker:
 
     def close(self) -> None:
         """End the worker, by force if it takes more than 15 seconds."""
-        with suppress(ConnectionError):  # of a job that was sent to a dead worker
+        with suppress(OSError):  # the last job may still be in the buffer of a dead worker's pipe
             _pipe(self.process.stdin).close()
         _pipe(self.process.stdout).close()
         try:
@@ -183,7 +183,7 @@ class Worker:
 
     def _read_line(self) -> str:
         line = _pipe(self.process.stdout).readline()
-        if not line:
+        if not line.endswith("\n"):  # nothing, or what it had written when it died
             raise WorkerDied(self._last_line())
         return line
 
@@ -200,7 +200,7 @@ class Worker:
 
 
 def process_start(arguments: Sequence[str], env: dict[str, str], log: Path) -> WorkerProcess:
-    """Start Python in the project's folder with pipes; its errors are appended to the log. Tests start it in a quicker way."""
+    """Start Python in the project's folder with pipes; its errors are appended to the log. Tests replace this by a fork."""
     with log.open("a") as errors:
         return subprocess.Popen(
             [sys.executable, *arguments],

@@ -137,26 +137,35 @@ def network(network_of_session: list[str]) -> Iterator[list[str]]:
 
 
 # -- The database ----------------------------------------------------------------------------------------------
+@pytest.fixture(scope="session", autouse=True)
+def _run_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Name the folder that the workers of this run share; pytest removes those of earlier runs but the last ones."""
+    own = tmp_path_factory.getbasetemp()
+    os.environ["TEST_RUN_FOLDER"] = str(own.parent if IN_PARALLEL else own)
+
+
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(
-    django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: Any
+    request: pytest.FixtureRequest,
+    _run_folder: None,
+    django_db_modify_db_settings_parallel_suffix: None,
+    django_db_blocker: Any,
 ) -> Iterator[None]:
     """Let the test database of a parallel worker begin as a copy of one that the first of them migrated, which takes seven seconds."""
-    if not IN_PARALLEL:
-        yield
-        return
-    with django_db_blocker.unblock():
-        migrated = made_once("migrated", migrated_template)
-    test_database = connection.settings_dict["TEST"]
-    if connection.vendor == "sqlite":
-        _remove_sqlite(test_database["NAME"])
-        shutil.copy(migrated.removeprefix("sqlite:///"), test_database["NAME"])
-        yield
+    database, is_reused = connection.settings_dict["TEST"], request.config.getoption("reuse_db")
+    is_sqlite = connection.vendor == "sqlite"
+    if IN_PARALLEL and not is_reused:
+        with django_db_blocker.unblock():
+            migrated = made_once("migrated", migrated_template)
+        if is_sqlite:
+            _remove_sqlite(database["NAME"])
+            shutil.copy(migrated.removeprefix("sqlite:///"), database["NAME"])
+        else:
+            database["TEMPLATE"] = migrated.rpartition("/")[2]
+    yield
+    if is_sqlite and not is_reused:
         connections.close_all()
-        _remove_sqlite(test_database["NAME"])
-    else:
-        test_database["TEMPLATE"] = migrated.rpartition("/")[2]
-        yield
+        _remove_sqlite(database["NAME"])
 
 
 def _remove_sqlite(name: str) -> None:
@@ -166,9 +175,9 @@ def _remove_sqlite(name: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
+def django_db_keepdb(request: pytest.FixtureRequest, django_db_modify_db_settings: None) -> bool:
     """On SQLite, keep the copy instead of beginning with an empty file."""
-    return IN_PARALLEL and connection.vendor == "sqlite"
+    return bool(request.config.getoption("reuse_db")) or (IN_PARALLEL and connection.vendor == "sqlite")
 
 
 def _marked_as_changed(self: TransactionTestCase) -> None:

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -156,6 +157,7 @@ def _run(
         os.setsid()
     os.environ.clear()
     os.environ.update(env)
+    tempfile.tempdir = None  # the fork server's; TMPDIR may name another one
     os.chdir(ROOT)
     out = os.open(log, os.O_WRONLY | os.O_APPEND)
     os.dup2(out, 1)

@@ -7,7 +7,6 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -19,12 +18,12 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from django.utils import timezone
 from processes import ROOT, InteractiveProgram, Program
 
 IN_CI = bool(os.environ.get("CI"))
 FULL = "FAULTS_EXAMPLES" in os.environ  # as `make test-faults` sets it: the long versions
 IN_PARALLEL = "PYTEST_XDIST_TESTRUNUID" in os.environ
+INSTALLED = connection.settings_dict["NAME"]  # before pytest-django names the test database
 
 
 def missing(what: str) -> None:
@@ -90,11 +89,7 @@ class Site:
 
     def manage(self, *arguments: str) -> str:
         """Runs a management command on the served site's database."""
-        done = subprocess.run(
-            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.env, capture_output=True, text=True
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return managed(self.env, *arguments)
 
 
 def free_port() -> int:
@@ -107,11 +102,7 @@ def free_port() -> int:
 @cache
 def made_once(name: str, make: Callable[[Path], str]) -> str:
     """What `make` returns for a folder of this run: called by the first worker that needs it, kept for the others."""
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
-    folder = (
-        Path(tempfile.gettempdir(), f"pharmacy-{run}") if run else Path(tempfile.mkdtemp(prefix="pharmacy"))
-    )
-    folder.mkdir(exist_ok=True)
+    folder = Path(os.environ["TEST_RUN_FOLDER"])
     made = folder / name
     with (folder / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # until the file is closed; the other workers wait here
@@ -128,14 +119,23 @@ def site_env(database: str, **more: str) -> dict[str, str]:
         "DJANGO_SETTINGS_MODULE": "served_settings",
         "EMAIL_URL": "dummy://",
         "PYTHONPATH": str(Path(__file__).parent),
+        "TMPDIR": os.environ["TEST_RUN_FOLDER"],  # forked programs leave their files there
     }
     return {**os.environ, **own, **more}
 
 
+def managed(env: dict[str, str], *arguments: str) -> str:
+    """Run a management command in this environment, and return what it prints."""
+    command = [sys.executable, "manage.py", *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def migrated_template(folder: Path) -> str:
     """The URL of a new database with the rows of the migrations only, that others are copied from."""
-    url = _empty_database("pharmacy_migrated", folder)
-    _manage(url, "migrate")
+    url = _empty_database(_template_name("migrated"), folder)
+    managed(site_env(url), "migrate", "-v0")
     if connection.vendor == "sqlite":
         # Larger pages than SQLite's own: tests restore all of them, which takes half as long.
         sql(url, "PRAGMA journal_mode=DELETE", "PRAGMA page_size=16384", "VACUUM")
@@ -143,28 +143,27 @@ def migrated_template(folder: Path) -> str:
 
 
 def demo_made() -> str:
-    """The URL of a database with the demo data of today, that others are copied from."""
-    return made_once(f"demo-{timezone.localdate()}", _demo_template)
+    """The URL of a database with the demo data, that others are copied from."""
+    return made_once("demo", _demo_template)
 
 
 def _demo_template(folder: Path) -> str:
-    url = _copy(made_once("migrated", migrated_template), "pharmacy_template", folder)
-    _manage(url, "load_demo")
+    url = _copy(made_once("migrated", migrated_template), _template_name("demo"), folder)
+    managed(site_env(url), "load_demo", "-v0")
     return url
-
-
-def _manage(url: str, command: str) -> None:
-    """Run a management command on a database."""
-    arguments = [sys.executable, "manage.py", command, "-v0"]
-    subprocess.run(arguments, cwd=ROOT, env=site_env(url), check=True, capture_output=True)
 
 
 def _template_without_knowledge(folder: Path) -> str:
     """The URL of a copy of it without the knowledge base; a site on it has no index to build, two fifths of its start."""
-    url = _copy(demo_made(), "pharmacy_without_knowledge", folder)
+    url = _copy(demo_made(), _template_name("without_knowledge"), folder)
     # All tables of agent/models/knowledge.py: SQLite would not say that rows of another one are left alone.
     sql(url, *(f"DELETE FROM agent_knowledge{table}" for table in ("version", "entry", "collection")))
     return url
+
+
+def _template_name(kind: str) -> str:
+    """The name of a database that others are copied from; on PostgreSQL the runs on one server have different ones."""
+    return f"template_{kind}" if connection.vendor == "sqlite" else f"{INSTALLED}_{kind}"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The two states of the test database, "empty" and "demo", each made once and then restored in a moment.
 
 Empty is what the migrations leave; demo is that with `load_demo`, whose dates are counted from today. Of parallel
-workers the first makes what the others copy (served_site.py).
+workers the first makes what the others copy (served_site.py); the demo data on SQLite only.
 """
 
 import sqlite3
@@ -19,6 +19,7 @@ from served_site import IN_PARALLEL, demo_made
 _BUSY: Final = (
     100  # how often a restore meets a lock before it fails; sqlite3 waits a tenth of a second each time
 )
+_STARTED: Final = timezone.localdate()  # the day that the demo data of the run are counted from
 
 
 class _Snapshots:
@@ -46,9 +47,9 @@ class _Snapshots:
     def _load_demo(self) -> None:
         self.changed()  # a test that was rolled back leaves PostgreSQL's counters advanced
         self.restore("empty")
-        if IN_PARALLEL and connection.vendor == "sqlite":
+        if IN_PARALLEL and connection.vendor == "sqlite" and timezone.localdate() == _STARTED:
             with closing(sqlite3.connect(demo_made().removeprefix("sqlite:///"))) as made:
-                made.backup(connection.connection)
+                _put_back(made)
         else:
             call_command("load_demo", verbosity=0, stdout=StringIO())
 
@@ -67,6 +68,11 @@ def _take_sqlite() -> Callable[[], None]:
     connection.ensure_connection()
     copy = sqlite3.connect(":memory:")
     connection.connection.backup(copy)
+    return lambda: _put_back(copy)
+
+
+def _put_back(source: sqlite3.Connection) -> None:
+    """Overwrite the test database with another one, page by page."""
     busy = 0
 
     def give_up(status: int, _remaining: int, _total: int) -> None:
@@ -75,11 +81,8 @@ def _take_sqlite() -> Callable[[], None]:
         if busy > _BUSY:
             raise TimeoutError("another connection keeps the test database locked")
 
-    def restore() -> None:
-        connection.ensure_connection()
-        copy.backup(connection.connection, progress=give_up, sleep=0.1)
-
-    return restore
+    connection.ensure_connection()
+    source.backup(connection.connection, progress=give_up, sleep=0.1)
 
 
 def _take_postgresql(name: str) -> Callable[[], None]:

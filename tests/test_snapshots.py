@@ -80,7 +80,7 @@ def test_after_a_restore_the_search_indexes_find_and_rows_stay_append_only(demo_
 
 
 def test_a_restore_works_after_a_test_that_migrated_back_and_forth(demo_committed: None) -> None:
-    """Those of the knowledge base, which hold rows, are made anew under the same names, and their counters too."""
+    """Migrating makes the tables of the knowledge base, which hold rows, and their counters anew under the same names."""
     before = rows()
     call_command("migrate", "agent", "0012", verbosity=0)
     call_command("migrate", verbosity=0)

@@ -19,7 +19,7 @@ LOOKS = (
     [("en", WIDE), ("he", NARROW), ("en", NARROW), ("he", WIDE)] if IN_CI else [("en", WIDE), ("he", NARROW)]
 )
 """Languages and widths of the window: all in CI, and elsewhere each language and each width once."""
-in_all_looks = pytest.mark.parametrize(("lang", "width"), LOOKS)
+in_each_look = pytest.mark.parametrize(("lang", "width"), LOOKS)
 # An icon is shown as a word until its font is loaded.
 _FONTS = "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
 

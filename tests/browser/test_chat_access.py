@@ -100,6 +100,7 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
         ("en", WIDE, {"color_scheme": "dark"}),
         ("he", 320, {"forced_colors": "active"}),
     ],
+    ids=lambda value: next(iter(value.values()), "light") if isinstance(value, dict) else str(value),
 )
 def test_every_state_passes_axe(
     new_chat: Any, make_server: Any, lang: str, width: int, options: dict[str, str]

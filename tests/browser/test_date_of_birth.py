@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from browser.looking import check_page, in_all_looks
+from browser.looking import check_page, in_each_look
 from playwright.sync_api import expect
 from served_site import Site, demo_site
 
@@ -35,7 +35,7 @@ def birth_site(
         yield site
 
 
-@in_all_looks
+@in_each_look
 def test_the_field_for_a_date_of_birth_says_what_is_wrong_and_passes_axe(
     new_chat: Any, make_server: Any, lang: str, width: int
 ) -> None:

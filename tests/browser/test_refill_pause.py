@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.looking import check_page, in_all_looks
+from browser.looking import check_page, in_each_look
 from playwright.sync_api import Locator, expect
 from served_people import copied
 from served_pharmacy import Pharmacy, pharmacy_served
@@ -37,7 +37,7 @@ def pharmacy(
         yield served
 
 
-@in_all_looks
+@in_each_look
 def test_a_customer_is_asked_before_a_refill_pauses_and_goes_on_after_a_reload(
     new_chat: Any, pharmacy: Pharmacy, lang: str, width: int
 ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from browser.looking import check_page, in_all_looks
+from browser.looking import check_page, in_each_look
 from desk import Desk
 from playwright.sync_api import expect
 
@@ -36,7 +36,7 @@ def desk(chat_server: Any) -> Iterator[Desk]:
     desk.end()
 
 
-@in_all_looks
+@in_each_look
 def test_a_person_takes_the_conversation_over_and_ends_it(
     new_chat: Any, desk: Desk, lang: str, width: int
 ) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browser.looking import check_page, in_all_looks
+from browser.looking import check_page, in_each_look
 from django_otp.oath import totp
 from playwright.sync_api import Browser, ConsoleMessage, Page, ViewportSize, expect
 from served_site import Site, demo_site
@@ -78,7 +78,7 @@ def sign_in(page: Page, url: str, name: str, password: str = PASSWORD, path: str
     page.wait_for_load_state()
 
 
-@in_all_looks
+@in_each_look
 def test_the_pages_of_access_pass_axe(site: tuple[Site, str], opened: Open, lang: str, width: int) -> None:
     url, link = site[0].url, site[1]
     page = opened(lang, width)

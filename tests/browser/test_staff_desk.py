@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browser.looking import WIDE, check_page, in_all_looks
+from browser.looking import WIDE, check_page, in_each_look
 from browser.windows import StaffWindows
 from playwright.sync_api import Browser, Page, expect
 from served_site import Site, demo_site
@@ -128,7 +128,7 @@ def enter(windows: StaffWindows) -> Iterator[Enter]:
     windows.leave()
 
 
-@in_all_looks
+@in_each_look
 def test_queue_and_case_pass_axe(enter: Enter, lang: str, width: int) -> None:
     page = enter(lang=lang, width=width)
     assert page.evaluate("document.documentElement.dir") == ("rtl" if lang == "he" else "ltr")
@@ -154,7 +154,7 @@ def insulin(desk: Site) -> str:
     return desk.shell(DENTAL)
 
 
-@in_all_looks
+@in_each_look
 def test_staff_ask_the_knowledge_base(desk: Site, enter: Enter, insulin: str, lang: str, width: int) -> None:
     page = enter(KNOWLEDGE, name="noa", lang=lang, width=width)
 

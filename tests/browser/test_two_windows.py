@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from browser.looking import check_page, in_all_looks
+from browser.looking import check_page, in_each_look
 from browser.windows import StaffWindows
 from playwright.sync_api import Browser, Page, expect
 from served_site import Site, demo_site
@@ -72,7 +72,7 @@ def enter(windows: StaffWindows) -> Iterator[Enter]:
     windows.leave()
 
 
-@in_all_looks
+@in_each_look
 def test_a_refill_is_approved_in_three_clicks_while_its_customer_waits(
     new_chat: Any, site: Site, enter: Enter, lang: str, width: int
 ) -> None:

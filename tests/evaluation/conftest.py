@@ -17,15 +17,15 @@ class ForkedWorker(Program):
     def __init__(self, arguments: Sequence[str], env: dict[str, str], log: Path) -> None:
         ours, its_own = socket.socketpair()
         with ours, its_own:
-            super().__init__(arguments, env, log, stdio=its_own)
-            # Its input ends when both are closed.
+            super().__init__(arguments, env | {"TMPDIR": str(log.parent)}, log, stdio=its_own)
+            # The worker's input ends when both streams are closed: they share one socket.
             self.stdin = ours.makefile("w", encoding="utf-8")
             self.stdout = ours.makefile("r", encoding="utf-8")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _forked_workers() -> Iterator[None]:
-    """Fork the workers: starting Python for one takes three times as long. An evaluation that is a process of its own starts its own."""
+    """Fork the workers: to start Python for one takes three times as long. `manage.py evaluate` in a process of its own starts them as usual."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("evaluation.run.process_start", ForkedWorker)
         yield

@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from io import StringIO
 from pathlib import Path
 
@@ -98,15 +99,19 @@ def test_other_commands_load_nothing_that_plays(command: str) -> None:
     assert not loaded & {"evaluation.run", "evaluation.trial", "evaluation.scenario", "time_machine"}
 
 
+@pytest.mark.parametrize("when", ["before the job", "in the trial"])
 def test_a_worker_that_dies_twice_in_a_trial_fails_only_that_trial(
-    monkeypatch: pytest.MonkeyPatch, template: Path
+    when: str, monkeypatch: pytest.MonkeyPatch, template: Path
 ) -> None:
     play = Worker.play
 
     def killed(self: Worker, job: Job) -> TrialRow:
         if job["scenario"] == NAMES[1]:
-            self.process.kill()
-            self.process.wait()
+            if when == "before the job":
+                self.process.kill()
+                self.process.wait()
+            else:
+                threading.Timer(0.05, self.process.kill).start()
         return play(self, job)
 
     monkeypatch.setattr(Worker, "play", killed)

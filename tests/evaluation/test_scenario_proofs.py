@@ -18,7 +18,7 @@ FAMILIES = (
 ).split()
 
 
-def sampled(place: int) -> list[Scenario]:
+def scenarios_chosen(place: int) -> list[Scenario]:
     """All in the long tests; in CI every third, from this place on; elsewhere one of each family and language."""
     if FULL:
         return list(scenarios_all())
@@ -49,7 +49,7 @@ def test_scenarios_with_a_code_name_their_patients_and_every_meaning_exists() ->
 @pytest.mark.proof
 @pytest.mark.parametrize("player", ["oracle", "nothing", "handoff"])
 def test_the_baselines_score_as_declared(player: str, template: Path) -> None:
-    scenarios = sampled(("oracle", "nothing", "handoff").index(player))
+    scenarios = scenarios_chosen(("oracle", "nothing", "handoff").index(player))
     found = evaluation_run(scenarios, model=player, trials=1, workers=1, template=template)
     rows = {row["scenario"]: row for row in found}
     assert len(rows) == len(scenarios)

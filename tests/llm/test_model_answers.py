@@ -3,8 +3,8 @@
 The cases are by authors who had not seen the checks of then, when a model might still add words of its own. The good ones, and the
 last 220 careless ones, are by authors who had read the rules of `agent/llm/prompts/`; "bad" lists what such a careless answer may
 not say. Those named "ruled" are by authors who knew the present rules: facts and ready sentences only.
-Facts are named by kind and subject; the scripted server finds their ids in the request. `PLAYED` names a file that gets what was shown
-of each case, to be judged by reading.
+Facts are named by kind and subject; the scripted server finds their ids in the request. Outside of CI one in five of the
+first 740 is played. `PLAYED` names a file that gets what was shown of each case, to be judged by reading; all are played then.
 """
 
 import json
@@ -27,6 +27,7 @@ from agent.llm import chosen
 
 OWN = "10000101"
 FOLDER = Path(__file__).parent / "answers"
+SIZES = {"good": 360, "careless": 380, "ruled_good": 60, "ruled_careless": 94}
 READY = {text for texts in (*CONNECTING.values(), SENTENCES["offer_person"]) for text in texts}
 _NAMED = re.compile(r"\{[^{}]*\}|\[[a-z_, ]+\]")
 _OWN_WORDS = re.compile(r"[^\W\d_]")
@@ -56,10 +57,12 @@ class Played:
     """What is wrong with the case itself: a fact that no menu has."""
 
 
-def _cases(path: Path) -> Sequence[dict[str, Any]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
+def _cases(name: str) -> Sequence[dict[str, Any]]:
+    lines = (FOLDER / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     cases = [json.loads(line) for line in lines if line.strip()]
-    return cases if "PLAYED" in os.environ else sampled(cases, one_in=5)
+    assert len(cases) == SIZES[name]
+    is_whole = name.startswith("ruled") or "PLAYED" in os.environ
+    return cases if is_whole else sampled(cases, one_in=5)
 
 
 def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition]) -> Played:
@@ -95,7 +98,7 @@ def _play(model: ScriptedModel, case: dict[str, Any], composed: list[Composition
 
 def _played(model: ScriptedModel, name: str, composed: list[Composition]) -> list[Played]:
     """Play the cases of a set, each of which has to be playable, and write what was shown if `PLAYED` names a file."""
-    played = [_play(model, case, composed) for case in _cases(FOLDER / f"{name}.jsonl")]
+    played = [_play(model, case, composed) for case in _cases(name)]
     if path := os.environ.get("PLAYED"):
         with Path(f"{path}.{name}.jsonl").open("w", encoding="utf-8") as file:
             for one in played:
@@ -116,7 +119,7 @@ def test_good_answers_keep_their_facts(tireless: ScriptedModel, composed: list[C
     assert not [one.case["answer"] for one in reached if one.unnamed]
     # Most of these were written when a model might still add words of its own.
     ready = [one for one in reached if not _OWN_WORDS.search(_NAMED.sub("", one.case["answer"]))]
-    assert len(ready) >= 0.5 * len(played)
+    assert len(ready) >= 0.55 * len(played)
     assert not [one.case["answer"] for one in ready if one.dropped or one.fallback]
 
 

@@ -57,11 +57,12 @@ def _hidden(text: str, known: dict[str, list[str]] | None = None) -> str:
 def test_no_name_of_the_catalogue_is_taken_for_a_persons(language: str) -> None:
     names = _names(language)
     assert len(names) > 60
-    for frame, name in sampled(list(product(FRAMES[language], names)), one_in=5):
-        for written in {name, name.lower()}:
-            text = frame.format(written)
-            assert _hidden(text) == text
-            assert _hidden(text, DAVID) == text
+    for number, frame in enumerate(FRAMES[language]):
+        for name in sampled(names, one_in=5, start=number):
+            for written in {name, name.lower()}:
+                text = frame.format(written)
+                assert _hidden(text) == text
+                assert _hidden(text, DAVID) == text
 
 
 @pytest.mark.usefixtures("demo")
