@@ -6,7 +6,7 @@ from typing import Any, Final
 from agent.answers.facts.leaflets import SECTIONS
 from agent.llm.offline.frames import SHORT
 from agent.llm.offline.reading.message import Clause
-from agent.llm.offline.reading.references import asks_rx
+from agent.llm.offline.reading.references import asks_rx, places_wanted
 from agent.state import RememberedMedication, RememberedPlace
 
 _ANOTHER_PRODUCT: Final = frozenset(
@@ -179,7 +179,13 @@ def details_of(clause: Clause) -> dict[str, Any]:
 def _names_another_place(
     clause: Clause, medicines: Sequence[RememberedMedication], place: RememberedPlace | None
 ) -> bool:
-    """Return whether "instead" means the place: "no wait, Haifa instead", but not "what do you have instead in Haifa?"."""
+    """Return whether "instead" means the place: "no wait, Haifa instead", but not "what do you have instead in Haifa?".
+
+    Where one place takes that of another, it does whatever is asked: "do you have it in Dizengoff instead of Jaffa?".
+    """
+    if len(places_wanted(clause)) < len(clause.places):
+        starts = {start for start, _end in clause.cues.spans("instead_of")}
+        return starts.issuperset(start for start, _end in clause.cues.spans("equivalent"))
     only_instead = clause.cues.spans("equivalent") <= clause.cues.spans("instead")
     asks_for_another = clause.has("stock", "list", "info") or not _ANOTHER_PRODUCT.isdisjoint(clause.words)
     return only_instead and place is not None and not medicines and not asks_for_another

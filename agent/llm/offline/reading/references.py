@@ -40,9 +40,17 @@ def remembered_place(mention: PlaceMention) -> RememberedPlace:
     return {"query": mention.text, "en": mention.text, "he": mention.text, "unserved": True}
 
 
+def places_wanted(clause: Clause) -> list[PlaceMention]:
+    """Return the places that a clause names, without one that another takes the place of: "Dizengoff instead of Jaffa"."""
+    ends = {end for _start, end in clause.cues.spans("instead_of")}
+    # A word may stand between: "instead of the Jaffa branch".
+    return [one for one in clause.places if ends.isdisjoint((one.start, one.start - 1))] or clause.places
+
+
 def place_of(clause: Clause) -> RememberedPlace | None:
-    """Return the first place that a clause names."""
-    return remembered_place(clause.places[0]) if clause.places else None
+    """Return the first place that a clause wants to know about."""
+    places = places_wanted(clause)
+    return remembered_place(places[0]) if places else None
 
 
 def medications_of(
@@ -88,7 +96,7 @@ def position_of(clause: Clause, size: int) -> int | None:
 
 def places_asked(clause: Clause) -> list[RememberedPlace]:
     """Return the different places of a question; a city beside one of its branches only says where that branch is."""
-    kept = {mention.text: remembered_place(mention) for mention in clause.places}
+    kept = {mention.text: remembered_place(mention) for mention in places_wanted(clause)}
     places = list({place["query"]: place for place in kept.values()}.values())
     return [place for place in places if "city" not in place or not any("store" in other for other in places)]
 
