@@ -133,7 +133,7 @@ def _lost(scenario: Scenario, trial: int, why: str) -> TrialRow:
 
 
 class WorkerProcess(Protocol):
-    """What is used of a worker's process; `subprocess.Popen` has all of it."""
+    """Define what a worker's process offers; `subprocess.Popen` does."""
 
     stdin: IO[str] | None
     stdout: IO[str] | None
@@ -166,7 +166,7 @@ class Worker:
         self._read_line()
 
     def wait_done(self) -> None:
-        """Wait until the worker, which gets no jobs, has ended successfully. Raises WorkerDied."""
+        """Wait until a worker that gets no jobs has ended successfully. Raises WorkerDied."""
         if self.process.wait():
             raise WorkerDied(self._last_line())
 

@@ -111,7 +111,7 @@ def test_a_worker_that_dies_twice_in_a_trial_fails_only_that_trial(
                 self.process.kill()
                 self.process.wait()
             else:
-                threading.Timer(0.05, self.process.kill).start()
+                threading.Timer(0.01, self.process.kill).start()
         return play(self, job)
 
     monkeypatch.setattr(Worker, "play", killed)
