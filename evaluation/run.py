@@ -133,7 +133,7 @@ def _lost(scenario: Scenario, trial: int, why: str) -> TrialRow:
 
 
 class WorkerProcess(Protocol):
-    """Define what a worker's process offers; `subprocess.Popen` does."""
+    """Describe the part of `subprocess.Popen` that a worker needs; tests give a forked process instead."""
 
     stdin: IO[str] | None
     stdout: IO[str] | None

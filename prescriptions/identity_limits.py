@@ -14,7 +14,7 @@ _DAY: Final = timedelta(days=1)
 _HOUR: Final = timedelta(hours=1)
 _WRONG_WITHIN: Final = timedelta(minutes=15)
 _LOCK: Final = timedelta(seconds=3600 + 300)
-"""How long a challenge whose tries were used up counts from its beginning: its five minutes, and an hour more."""
+"""How long a challenge without tries left is counted, from when it was made: until its code expires after five minutes, and an hour more."""
 
 
 @dataclass(frozen=True)

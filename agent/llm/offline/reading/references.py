@@ -43,6 +43,7 @@ def remembered_place(mention: PlaceMention) -> RememberedPlace:
 def places_wanted(clause: Clause) -> list[PlaceMention]:
     """Return the places that a clause names, without one that another takes the place of: "Dizengoff instead of Jaffa"."""
     ends = {end for _start, end in clause.cues.spans("instead_of")}
+    ends -= {medicine.start for medicine in clause.medicines}  # "in Dizengoff instead of Advil"
     # A word may stand between: "instead of the Jaffa branch".
     return [one for one in clause.places if ends.isdisjoint((one.start, one.start - 1))] or clause.places
 
