@@ -20,6 +20,7 @@ django.setup()
 from django.conf import settings  # noqa: E402
 from django.core.cache import cache  # noqa: E402
 from django.db.backends.base.base import BaseDatabaseWrapper  # noqa: E402
+from django.urls import reverse  # noqa: E402
 from django.utils import timezone  # noqa: E402
 from refill_invariants import all_packs, audit_broken, broken, stuck  # noqa: E402
 
@@ -306,9 +307,12 @@ def ended(name: str, pk: int) -> list[str]:
 
 
 def main() -> None:
+    # Load once what each child would load anew.
+    import agent.llm.routing  # noqa: F401
     from prescriptions.refill.graph import graph
 
     graph()
+    reverse("admin:index")
     settings.CONNECTOR_TIMEOUT = 0.01
     names = sys.argv[1:] or list(SCENARIOS)
     sys.stdout.write(json.dumps({name: played(name, most=60) for name in names}))

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -90,6 +91,16 @@ class Site:
     def manage(self, *arguments: str) -> str:
         """Runs a management command on the served site's database."""
         return managed(self.env, *arguments)
+
+
+def fresh_tree(folder: Path) -> Path:
+    """The project in this folder, with a `var/` of its own; only the package that says where that is must be a copy."""
+    for path in ROOT.iterdir():
+        if path.name not in {"var", "pharmacy_site", "manage.py"} and not path.name.startswith("."):
+            (folder / path.name).symlink_to(path)
+    shutil.copytree(ROOT / "pharmacy_site", folder / "pharmacy_site", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "manage.py", folder / "manage.py")
+    return folder
 
 
 def free_port() -> int:
@@ -181,12 +192,27 @@ def demo_database(name: str, folder: Path, blocker: Any, *, with_knowledge: bool
     try:
         yield url
     finally:
-        if url.startswith("postgres"):
-            import psycopg
+        _drop(url)
 
-            server, _, own = url.rpartition("/")
-            with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
-                admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')
+
+@contextmanager
+def empty_database(name: str, folder: Path) -> Iterator[str]:
+    """What Django calls a new database without tables, of the kind that this run tests on; dropped at the end."""
+    url = _empty_database(f"pharmacy_{name}_{os.getpid()}", folder)
+    try:
+        yield url.removeprefix("sqlite:///") if connection.vendor == "sqlite" else url.rpartition("/")[2]
+    finally:
+        _drop(url)
+
+
+def _drop(url: str) -> None:
+    """Drop a database of PostgreSQL; a file is removed with its folder."""
+    if url.startswith("postgres"):
+        import psycopg
+
+        server, _, own = url.rpartition("/")
+        with psycopg.connect(f"{server}/postgres", autocommit=True) as admin:
+            admin.execute(f'DROP DATABASE IF EXISTS "{own}" WITH (FORCE)')
 
 
 def _copy(template: str, name: str, folder: Path) -> str:

@@ -1,7 +1,6 @@
-"""The files of a site belong to their owner only: a fresh start makes them so, and an older installation is tightened."""
+"""The files of a site belong to their owner only: an older installation is tightened; test_start_command.py looks at a fresh start."""
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -9,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from served_site import ROOT, free_port, wait_until_served
+from served_site import fresh_tree
 
 from pharmacy_site import checks
 from pharmacy_site.lib.private_files import keep_private, open_to_others
@@ -19,54 +18,9 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.fixture
-def tree(tmp_path: Path) -> Path:
-    """The project with a `var/` of its own; only the package that says where that is must be a copy."""
-    for path in ROOT.iterdir():
-        if path.name in {"var", "pharmacy_site"} or path.name.startswith("."):
-            continue
-        (tmp_path / path.name).symlink_to(path)
-    shutil.copytree(
-        ROOT / "pharmacy_site", tmp_path / "pharmacy_site", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    (tmp_path / "manage.py").unlink()
-    shutil.copy(ROOT / "manage.py", tmp_path / "manage.py")
-    return tmp_path
-
-
 @pytest.mark.django_db(databases=[])
-def test_a_fresh_start_leaves_nothing_to_others(tree: Path) -> None:
-    anchors = tree / "anchors.jsonl"
-    env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
-    env |= {"DEBUG": "1", "EMAIL_URL": "dummy://", "AUDIT_ANCHOR": str(anchors)}
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "manage.py", "start", "--port", str(port)],
-        cwd=tree,
-        env=env,
-        umask=0o022,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until_served(f"http://127.0.0.1:{port}", process, seconds=120)
-        # Before another command could put it right.
-        assert list(open_to_others([tree / "var"], besides=tree / "var" / "static")) == []
-        subprocess.run(
-            [sys.executable, "manage.py", "anchor_audit"], cwd=tree, env=env, check=True, capture_output=True, umask=0o022
-        )  # fmt: skip
-        var = tree / "var"
-        made = {path.name for path in var.iterdir()}
-        assert {"pharmacy.sqlite3", "pharmacy.sqlite3-wal", "secret_key", "audit_key"} <= made
-        assert list(open_to_others([var, anchors], besides=var / "static")) == []
-        assert (mode(var), mode(var / "pharmacy.sqlite3"), mode(anchors)) == (0o700, 0o600, 0o600)
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-@pytest.mark.django_db(databases=[])
-def test_every_command_puts_an_older_installation_right(tree: Path) -> None:
+def test_every_command_puts_an_older_installation_right(tmp_path: Path) -> None:
+    tree = fresh_tree(tmp_path)
     var = tree / "var"
     (var / "sent").mkdir(parents=True)
     (var / "sent" / "note").touch()

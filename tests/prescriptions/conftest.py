@@ -27,7 +27,6 @@ def _sent_in_place(settings: Settings) -> None:
     settings.NOTIFICATIONS_INLINE = True
     settings.CELERY_BROKER_URL = ""
     settings.CHAT_IDENTITY = "otp"
-    settings.DEBUG = False
 
 
 def _medication(name: str, rx_required: bool) -> Medication:
