@@ -38,3 +38,4 @@ emergency.detect("hello")
 policy.check_input("hello")
 
 gc.freeze()
+gc.set_threshold(100_000)  # also in each program, as in the tests (conftest.py)

@@ -1,5 +1,6 @@
-"""The site's settings with a fast hash for passwords, since people sign in often in tests."""
+"""The site's settings with a fast hash for passwords, since people sign in often in tests, and files that a browser keeps."""
 
 from pharmacy_site.settings import *  # noqa: F403
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+WHITENOISE_MAX_AGE = 3600

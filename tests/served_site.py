@@ -23,6 +23,7 @@ from processes import ROOT, InteractiveProgram, Program
 
 IN_CI = bool(os.environ.get("CI"))
 FULL = "FAULTS_EXAMPLES" in os.environ  # as `make test-faults` sets it: the long versions
+ON_POSTGRESQL = connection.vendor == "postgresql"
 IN_PARALLEL = "PYTEST_XDIST_TESTRUNUID" in os.environ
 INSTALLED = connection.settings_dict["NAME"]  # before pytest-django names the test database
 
@@ -95,10 +96,13 @@ class Site:
 
 def fresh_tree(folder: Path) -> Path:
     """The project in this folder, with a `var/` of its own; only the package that says where that is must be a copy."""
+    folder.mkdir(exist_ok=True)
     for path in ROOT.iterdir():
         if path.name not in {"var", "pharmacy_site", "manage.py"} and not path.name.startswith("."):
             (folder / path.name).symlink_to(path)
-    shutil.copytree(ROOT / "pharmacy_site", folder / "pharmacy_site", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "pharmacy_site", folder / "pharmacy_site", ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copy(ROOT / "manage.py", folder / "manage.py")
     return folder
 

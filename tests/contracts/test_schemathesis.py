@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from served_site import IN_CI
+from served_site import IN_CI, ON_POSTGRESQL
 
 from agent.models import ApiKey
 from agent.tools.registry import TOOLS
@@ -30,7 +30,7 @@ from prescriptions.handoffs.services import handoff_claim, handoff_open
 
 pytestmark = pytest.mark.django_db
 
-EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "25" if IN_CI else "8"))
+EXAMPLES = int(os.environ.get("SCHEMATHESIS_EXAMPLES", "25" if IN_CI and ON_POSTGRESQL else "8"))
 PATHS = [
     *(
         f"GET /api/v1/{name}/"

@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 from served_site import fresh_tree
 
 from pharmacy_site import checks
@@ -18,7 +17,6 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.django_db(databases=[])
 def test_every_command_puts_an_older_installation_right(tmp_path: Path) -> None:
     tree = fresh_tree(tmp_path)
     var = tree / "var"

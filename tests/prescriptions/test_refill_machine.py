@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from refill_invariants import all_packs, broken
-from served_site import IN_CI
+from served_site import IN_CI, ON_POSTGRESQL
 
 from prescriptions.audit import Access
 from prescriptions.connectors.registry import connectors
@@ -43,7 +43,7 @@ from stores.models import Store
 pytestmark = pytest.mark.django_db
 
 # `make test-faults` plays more.
-EXAMPLES = int(os.environ.get("FAULTS_EXAMPLES", "25" if IN_CI else "8"))
+EXAMPLES = int(os.environ.get("FAULTS_EXAMPLES", "25" if IN_CI and ON_POSTGRESQL else "8"))
 CLINICIAN = Access(who="key:1", where="tests")
 STAFF = Access(who="user:8", where="admin")
 # Metformin that goes through, ibuprofen beside warfarin, codeine, prior authorisation, oxycodone.

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-import pytest
 from served_site import ROOT, demo_database, free_port, fresh_tree, wait_until_served
 
 from pharmacy_site.lib.private_files import open_to_others
@@ -43,11 +42,8 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.django_db(databases=[])
 def test_start_prepares_an_empty_installation_for_its_owner_only_and_serves(tmp_path: Path) -> None:
-    tree = tmp_path / "tree"
-    tree.mkdir()
-    fresh_tree(tree)
+    tree = fresh_tree(tmp_path / "tree")
     anchors = tree / "anchors.jsonl"
     env = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "REDIS_URL")}
     env |= {"DEBUG": "1", "EMAIL_URL": "dummy://", "AUDIT_ANCHOR": str(anchors)}

@@ -44,7 +44,9 @@ def migrate(older: BaseDatabaseWrapper, name: str) -> None:
     MigrationExecutor(older).migrate([("stores", name)])
 
 
-def test_the_triggers_of_an_installed_database_are_dropped_with_their_table(older: BaseDatabaseWrapper) -> None:
+def test_the_triggers_of_an_installed_database_are_dropped_with_their_table(
+    older: BaseDatabaseWrapper,
+) -> None:
     stores = Store.objects.using("older")
     migrate(older, "0002_edition")
     stores.bulk_create([Store(id=7, name_en="Old")])
