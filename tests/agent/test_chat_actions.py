@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import time_machine
 from django.core.management import call_command
 from django.utils import timezone
-from freezegun import freeze_time
 from talking import Talk
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
@@ -196,9 +196,9 @@ def test_deleting_removes_the_messages_and_leaves_a_line_in_the_audit_log() -> N
 
 @pytest.mark.django_db
 def test_conversations_are_deleted_after_the_retention_time() -> None:
-    with freeze_time(timezone.now() - timedelta(days=31)):
+    with time_machine.travel(timezone.now() - timedelta(days=31), tick=False):
         _old, _ = events.conversation_begin(language="en")
-    with freeze_time(timezone.now() - timedelta(days=29)):
+    with time_machine.travel(timezone.now() - timedelta(days=29), tick=False):
         young, _ = events.conversation_begin(language="en")
     assert retention.conversations_expire() == 1
     assert list(Conversation.objects.all()) == [young]
@@ -253,7 +253,7 @@ def test_a_hand_off_says_when_somebody_reads_it_and_a_phone(
     demo: None, at: str, language: str, words: str
 ) -> None:
     conversation, _ = events.conversation_begin(language=language)
-    with freeze_time(at):
+    with time_machine.travel(at, tick=False):
         hand_over(conversation, reason="customer_asked", run_key="x")
     told = Event.objects.get(conversation=conversation, type="handoff.updated").payload
     rows = {name: re.sub("[\u2066-\u2069]", "", text) for name, text in told["rows"]}
@@ -270,7 +270,7 @@ def test_a_hand_off_names_the_branch_talked_about_while_that_is_open(demo: None)
     for at, named in (("2026-06-08T10:00:00+03:00", True), ("2026-06-08T04:44:00+03:00", False)):
         conversation, _ = events.conversation_begin(language="en")
         conversation.state = {"place": {"store": jaffa.pk}}
-        with freeze_time(at):
+        with time_machine.travel(at, tick=False):
             hand_over(conversation, reason="customer_asked", run_key=at)
         told = Event.objects.get(conversation=conversation, type="handoff.updated").payload
         assert ("Jaffa" in dict(told["rows"])["A person answers"]) is named

@@ -7,10 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+import time_machine
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from freezegun import freeze_time
 
 from agent.conversation import accept, events, runs
 from agent.models import Conversation, Event, Run
@@ -139,7 +139,7 @@ def test_a_verification_ends_after_15_idle_minutes_or_60_in_all(
         verified_at=now - timedelta(minutes=since),
         active_at=now - timedelta(minutes=idle),
     )
-    with freeze_time(now):
+    with time_machine.travel(now, tick=False):
         send(conversation)
     assert (Conversation.objects.get(pk=conversation.pk).patient_id is not None) == holds
 

@@ -5,10 +5,10 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+import time_machine
 from django.contrib.auth.models import Group, User
 from django.db import transaction
 from django.utils import timezone
-from freezegun import freeze_time
 from talking import Talk
 
 from agent.answers.render import say
@@ -172,7 +172,10 @@ def test_the_link_of_a_mail_opens_that_conversation_without_its_patient(demo: No
     for bad in (token[:-1] + ("a" if token[-1] != "a" else "b"), "a:b:c"):
         with pytest.raises(embedding.TicketExpired):
             embedding.entrance(address="192.0.2.7", language="en", ticket=bad)
-    with freeze_time(timezone.now() + timedelta(days=8)), pytest.raises(embedding.TicketExpired):
+    with (
+        time_machine.travel(timezone.now() + timedelta(days=8), tick=False),
+        pytest.raises(embedding.TicketExpired),
+    ):
         embedding.entrance(address="192.0.2.7", language="en", ticket=token)
 
 
@@ -380,7 +383,7 @@ def test_the_end_of_a_hand_off_is_said_as_it_was(
 
 def test_who_waits_too_long_is_told_with_a_phone(demo: None) -> None:
     _conversation, handoff, secret = waiting()
-    with freeze_time(timezone.now() + timedelta(days=7)):
+    with time_machine.travel(timezone.now() + timedelta(days=7), tick=False):
         deadlines_take()
     told = page(secret)[-1]
     assert told["number"] == handoff.number and "longer" in told["message"] and "03-555" in told["message"]

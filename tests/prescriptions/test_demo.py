@@ -4,10 +4,10 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+import time_machine
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
-from freezegun import freeze_time
 
 from inventory.models import Ingredient, Medication
 from prescriptions.demo import load, logins
@@ -84,7 +84,7 @@ def test_loading_again_changes_nothing_but_the_dates(folder: Path) -> None:
     pharmacist.is_active = False
     pharmacist.save()
     later = timezone.now() + timedelta(days=3)
-    with freeze_time(later):
+    with time_machine.travel(later, tick=False):
         load(folder)
         assert Prescription.objects.get().expires_on == timezone.localdate(later) + timedelta(days=90)
     assert (Patient.objects.count(), Allergy.objects.count(), Prescription.objects.count()) == (2, 2, 1)

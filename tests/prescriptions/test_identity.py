@@ -8,11 +8,11 @@ from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
+import time_machine
 from django.core import mail
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
-from freezegun import freeze_time
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
 from prescriptions.errors import (
@@ -57,10 +57,10 @@ def wrong(code: str) -> str:
 @pytest.fixture
 def clock() -> Iterator[Callable[[timedelta], None]]:
     """Time that does not pass until the test moves it."""
-    with freeze_time("2026-11-21 09:00:00") as frozen:
+    with time_machine.travel("2026-11-21 09:00:00+00:00", tick=False) as frozen:
 
         def move(by: timedelta) -> None:
-            frozen.tick(by)
+            frozen.shift(by)
 
         yield move
 

@@ -4,9 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import time_machine
 from django.conf import settings
 from django.utils import timezone
-from freezegun import freeze_time
 
 import stores.demo
 from stores.models import Locality, OpeningException, OpeningHours, Store, StoreAlias
@@ -44,10 +44,10 @@ def test_loading_again_keeps_the_staffs_changes() -> None:
 
 
 def test_loading_again_moves_the_demos_holidays_to_todays_calendar() -> None:
-    with freeze_time("2028-01-05 10:00:00"):
+    with time_machine.travel("2028-01-05 10:00:00+00:00", tick=False):
         stores.demo.load(FIXTURES)
         first = set(OpeningException.objects.values_list("store_id", "date"))
-    with freeze_time("2028-01-06 10:00:00"):
+    with time_machine.travel("2028-01-06 10:00:00+00:00", tick=False):
         stores.demo.load(FIXTURES)
         second = set(OpeningException.objects.values_list("store_id", "date"))
     assert second == {(store, day + timedelta(days=1)) for store, day in first}
