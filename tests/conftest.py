@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection, connections
-from django.test import TestCase, TransactionTestCase
+from django.test import TransactionTestCase
 from django.utils import translation
 from network import switched_off
 from scripted_model import ScriptedModel
-from served_site import IN_CI, IN_PARALLEL, Site, demo_site, made_once, migrated_template
+from served_site import IN_PARALLEL, Site, demo_site, made_once, migrated_template
 from snapshots import snapshots
 
 from pharmacy_site.lib.private_files import new_files_private
@@ -186,10 +186,6 @@ def _marked_as_changed(self: TransactionTestCase) -> None:
 
 
 TransactionTestCase._fixture_teardown = _marked_as_changed  # type: ignore[method-assign]
-
-if connection.vendor == "sqlite" and not IN_CI:
-    # Whether a test that is rolled back left rows that refer to nothing: SQLite reads all rows for it, 3,700 times.
-    TestCase._should_check_constraints = lambda self, connection: False  # type: ignore[method-assign]
 
 
 class _DemoIndexes:

@@ -37,16 +37,15 @@ def claim(client: Client, request: RefillRequest) -> None:
     client.post(page_of(request), {"act": "claim"})
 
 
-def decide(client: Client, request: RefillRequest, decision: str, **more: Any) -> Any:
-    """Claim it and decide, and return the page that this leads to."""
-    claim(client, request)
-    return client.post(page_of(request), {"act": decision, "version": request.version, **more}, follow=True)
-
-
-def send(client: Client, request: RefillRequest, decision: str, **more: Any) -> None:
+def send(client: Client, request: RefillRequest, decision: str, *, follow: bool = False, **more: Any) -> Any:
     """Claim it and decide, without a look at the page that this leads to, which takes most of the time."""
     claim(client, request)
-    client.post(page_of(request), {"act": decision, "version": request.version, **more})
+    return client.post(page_of(request), {"act": decision, "version": request.version, **more}, follow=follow)
+
+
+def decide(client: Client, request: RefillRequest, decision: str, **more: Any) -> Any:
+    """Claim it and decide, and return the page that this leads to."""
+    return send(client, request, decision, follow=True, **more)
 
 
 def enter_password(client: Client, request: RefillRequest, password: str = PASSWORD) -> Any:

@@ -66,14 +66,14 @@ def page(handoff: Handoff) -> str:
     return f"{LIST}{handoff.pk}/change/"
 
 
+def send(client: Client, handoff: Handoff, act: str, *, follow: bool = False, **data: Any) -> Any:
+    """Do something on the page of a case, without a look at the page that it leads to, which takes most of the time."""
+    return client.post(page(handoff), {"act": act, **data}, follow=follow)
+
+
 def post(client: Client, handoff: Handoff, act: str, **data: Any) -> Any:
     """Do something on the page of a case, and return the page that it leads to."""
-    return client.post(page(handoff), {"act": act, **data}, follow=True)
-
-
-def send(client: Client, handoff: Handoff, act: str, **data: Any) -> None:
-    """Do the same without a look at the page that it leads to, which takes most of the time."""
-    client.post(page(handoff), {"act": act, **data})
+    return send(client, handoff, act, follow=True, **data)
 
 
 def html(client: Client, url: str) -> str:
