@@ -242,7 +242,7 @@ STATIC_URL = "/static/"
 # Where `collectstatic` puts the files.
 STATIC_ROOT = Path(env.str("STATIC_ROOT", str(VAR_DIR / "static"), validate=rules.NOT_EMPTY))
 if not STATIC_ROOT.exists():
-    STATIC_ROOT.mkdir(parents=True)
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # another process may start at the same moment
     # A proxy may serve it.
     STATIC_ROOT.chmod(0o755)
 # Patients' data, keys, locks: whatever else is in there, nobody but the site's user reads it.
