@@ -7,7 +7,7 @@ with the older index: whatever it returns is looked up in the rows, so at worst 
 
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
@@ -108,6 +108,14 @@ def collection_dense_size(role: str) -> int:
 def collection_vocabulary(role: str) -> Vocabulary:
     """Return the words of the collection that was searched last."""
     return _held.setdefault(role, _Held()).vocabulary
+
+
+def collection_may_have_question(role: str, texts: Iterable[str]) -> bool:
+    """Return whether one of these texts is the question of a published entry; True as well if this process's index is behind."""
+    held = _held.get(role)
+    if held is None or held.state is None or held.state != _state(role):
+        return True
+    return any(held.vocabulary.has_question(text) for text in texts)
 
 
 def collection_similarities(role: str, text: str, language: str) -> dict[int, float]:

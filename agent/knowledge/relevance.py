@@ -29,16 +29,22 @@ _SIMILAR: Final = 80.0
 
 
 class Vocabulary:
-    """In how many entries of a collection each word occurs."""
+    """In how many entries of a collection each word occurs, and their questions."""
 
     def __init__(self) -> None:
         self.entries = 0
         self._found: Counter[str] = Counter()
+        self._questions: set[str] = set()
 
-    def add(self, *texts: str) -> None:
+    def add(self, question: str, answer: str) -> None:
         """Count an entry's words."""
         self.entries += 1
-        self._found.update(_words(texts))
+        self._found.update(_words((question, answer)))
+        self._questions.add(text_folded(question))
+
+    def has_question(self, text: str) -> bool:
+        """Return whether a text is the question of an entry that was counted, but for capitals and punctuation."""
+        return text_folded(text) in self._questions
 
     def weights(self, query: str) -> dict[str, float]:
         """Return what each word of a question counts."""

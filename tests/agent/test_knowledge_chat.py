@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from knowledge_entries import published
 from talking import Talk
 
 from agent.conversation import events
@@ -236,21 +237,39 @@ def test_beside_a_stored_answer_stands_what_its_medicine_does_with_the_customers
     assert _quotes(payload, entry) and needed in payload["text"].replace(entry.live.answer, "")
 
 
-def test_a_message_is_looked_up_once_in_a_turn_however_often_it_is_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[str] = []
+@pytest.fixture
+def searched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Collects the texts for which entries are searched."""
+    texts: list[str] = []
     search = coverage.retrieve_by_words
 
     def counted(query: str, *args: Any, **kwargs: Any) -> Any:
-        asked.append(query)
+        texts.append(query)
         return search(query, *args, **kwargs)
 
     monkeypatch.setattr(coverage, "retrieve_by_words", counted)
-    for text in ("do you have nurofen?", "should I take nurofen for my headache?", "what are antibiotics?"):
-        asked.clear()
+    return texts
+
+
+def test_a_message_is_looked_up_once_in_a_turn_however_often_it_is_read(searched: list[str]) -> None:
+    for text in ("is sugar bad for me?", "should I take nurofen for my headache?", "what are antibiotics?"):
+        searched.clear()
         Talk().say(text)
-        assert asked == [text]
+        assert searched == [text]
+
+
+def test_for_a_question_about_a_product_entries_are_searched_only_if_it_is_published(
+    searched: list[str],
+) -> None:
+    Talk().say("what are antibiotics?")  # builds the index
+    searched.clear()
+    assert "Branches that have it" in Talk().say("Do you have Nurofen?")
+    assert not searched
+    entry = published("T1", "Do you have Nurofen?")
+    for text in ("do you have nurofen", "Hi! Do you have Nurofen? Thanks"):
+        assert entry.entry_id in Talk().say(text)
+    entry_withdraw(entry=entry, actor="test")
+    assert "Branches that have it" in Talk().say("Do you have Nurofen?")
 
 
 def test_a_question_is_answered_again_in_the_other_language() -> None:

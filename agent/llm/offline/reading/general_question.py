@@ -54,6 +54,16 @@ _OF_NAMES: Final = frozenset(words("plus forte extra retard פלוס פורטה 
 SENTENCE: Final = 6  # words
 
 
+def answered_from_product(frame: Frame) -> bool:
+    """Return whether a question is answered from the data of a product on file that its message names, whatever entries there are.
+
+    Then `is_health` is false of it, and nothing near is offered. An entry may say what two products have in common, or what is asked
+    beside a name.
+    """
+    names = any("id" in one or "candidates" in one for one in frame.medicines)
+    return names and frame.intent not in {"same", "info", "hours", "unknown"}
+
+
 def is_health(message: Message, frame: Frame, text: str, covered: Covered | None) -> bool:
     """Return whether a question, read as `frame` by the rules, is one about health in general; `covered` is the entry about it."""
     if frame.intent not in MISREAD or frame.details.get("identifier"):

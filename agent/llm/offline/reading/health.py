@@ -26,6 +26,7 @@ from agent.knowledge.general import (
     names_no_product,
 )
 from agent.knowledge.index import IndexUnavailable
+from agent.knowledge.indexing import collection_may_have_question
 from agent.knowledge.retrieval import get_full_qa_by_ids
 from agent.llm.offline.frames import Frame
 from agent.llm.offline.reading.general_question import (
@@ -36,6 +37,7 @@ from agent.llm.offline.reading.general_question import (
     MISREAD,
     SENTENCE,
     TOLD,
+    answered_from_product,
     is_health,
     says_nothing,
 )
@@ -85,6 +87,8 @@ def health_frames(
         return (_asked(turn.text),)
     if not message.clauses:
         return tuple(frames)  # nothing but an allergy was said, which is noted
+    if _is_of_products(turn, message, frames):
+        return tuple(frames)
     text, whole = _covered_text(turn, message, language)
     asks_language = bool(frames) and frames[0].intent == "language"
     # "Do I need a letter in English?" asks for no other language.
@@ -114,6 +118,20 @@ def health_frames(
     return tuple(frames)
 
 
+def _is_of_products(turn: Turn, message: Message, frames: Sequence[Frame]) -> bool:
+    """Return whether products on file answer each question, whatever entries there are.
+
+    No entry is searched for these, which would be a tenth of the turn's work; what is published as a question is still answered by its
+    entry.
+    """
+    names = any(clause.medicines for clause in message.clauses)
+    if not names or not all(answered_from_product(frame) for frame in frames):
+        return False
+    rest = _without_courtesies(message)
+    texts = [turn.text, *(clause.text for clause in rest), " ".join(clause.text for clause in rest)]
+    return not collection_may_have_question(turn.knowledge_role, texts)
+
+
 def _is_one_question(message: Message, frames: Sequence[Frame], text: str, covered: Covered) -> bool:
     """Return whether an entry surely answers a message that names no product, although the rules read several questions into it."""
     if covered.confidence < TOLD or health_margin(text) < LIKELY:
@@ -128,7 +146,7 @@ def _covered_text(turn: Turn, message: Message, language: Language) -> tuple[str
     Courtesies around a question are left out. If no entry covers all of it, what is asked, or said last, may be covered: people tell a
     story first.
     """
-    rest = [clause for clause in message.clauses if not _is_courtesy(clause)]
+    rest = _without_courtesies(message)
     text = " ".join(clause.text for clause in rest) if 0 < len(rest) < len(message.clauses) else turn.text
     found = coverage_find(text, turn.knowledge_role, language=language)
     if found or len(rest) < 2:
@@ -146,12 +164,14 @@ def _covered_text(turn: Turn, message: Message, language: Language) -> tuple[str
     )
 
 
-def _is_courtesy(clause: Clause) -> bool:
-    return (
-        len(clause.words) <= _COURTESY
-        and clause.has("thanks", "greeting", "cancel", "yes")
-        and not clause.asks
-    )
+def _without_courtesies(message: Message) -> list[Clause]:
+    return [
+        clause
+        for clause in message.clauses
+        if clause.asks
+        or len(clause.words) > _COURTESY
+        or not clause.has("thanks", "greeting", "cancel", "yes")
+    ]
 
 
 def _may_be_near(turn: Turn, message: Message, frame: Frame, text: str, language: Language) -> bool:
