@@ -70,8 +70,9 @@ def test_known_and_unknown_accounts_get_the_same_answers_and_three_wrong_dates_a
         handoff = Handoff.objects.get(conversation_id=talk.conversation.pk)
         assert handoff.reason == "identity_failed" and handoff.number in talk.payload["text"]
         assert Conversation.objects.get(pk=talk.conversation.pk).patient is None
+        # As a word of its own: the random ids of events hold such digits, too.
         for text in ("31.12.85", "1970", "31.02.1985"):
-            assert text not in stored(talk)
+            assert not re.search(rf"\b{re.escape(text)}\b", stored(talk))
         seen.append([*said, talk.payload["text"].replace(handoff.number, "N")])
     assert seen[0] == seen[1]
 
