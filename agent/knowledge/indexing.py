@@ -111,7 +111,7 @@ def collection_vocabulary(role: str) -> Vocabulary:
 
 
 def collection_may_have_question(role: str, texts: Iterable[str]) -> bool:
-    """Return whether one of these texts is the question of a published entry; True as well if this process's index is behind."""
+    """Return whether one of these texts may be a published question; True while this process's index is out of date."""
     held = _held.get(role)
     if held is None or held.state is None or held.state != _state(role):
         return True

@@ -29,7 +29,7 @@ _SIMILAR: Final = 80.0
 
 
 class Vocabulary:
-    """In how many entries of a collection each word occurs, and their questions."""
+    """Count in how many entries of a collection each word occurs, and keep their questions."""
 
     def __init__(self) -> None:
         self.entries = 0
@@ -43,7 +43,7 @@ class Vocabulary:
         self._questions.add(text_folded(question))
 
     def has_question(self, text: str) -> bool:
-        """Return whether a text is the question of an entry that was counted, but for capitals and punctuation."""
+        """Return whether a text is the question of one of the entries; capitals and punctuation do not matter."""
         return text_folded(text) in self._questions
 
     def weights(self, query: str) -> dict[str, float]:

@@ -12,16 +12,15 @@ def walk(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
     What is in a list has the key of the list; the value itself has the one that is given.
     """
-    left = [(key, value)]
-    while left:
-        key, value = left.pop()
-        yield key, value
-        if isinstance(value, _PLAIN):
-            continue
-        if isinstance(value, Mapping):
-            left += [(str(name), item) for name, item in value.items()][::-1]
-        elif isinstance(value, list | tuple):
-            left += [(key, item) for item in reversed(value)]
+    yield key, value
+    if isinstance(value, _PLAIN):
+        return
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from walk(item, str(name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from walk(item, key)
 
 
 def rebuilt(

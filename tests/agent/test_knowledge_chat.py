@@ -9,6 +9,9 @@ from talking import Talk
 from agent.conversation import events
 from agent.knowledge import coverage
 from agent.knowledge.services import entry_withdraw
+from agent.llm.offline.frames import Frame
+from agent.llm.offline.reading.general_question import MISREAD, answered_from_product, is_health
+from agent.llm.offline.reading.recognise import recognise
 from agent.models import ChatSite, Conversation, KnowledgeEntry, UnansweredQuestion
 from agent.safety import emergency
 from agent.safety.policy import InputVerdict, check_input
@@ -270,6 +273,18 @@ def test_for_a_question_about_a_product_entries_are_searched_only_if_it_is_publi
         assert entry.entry_id in Talk().say(text)
     entry_withdraw(entry=entry, actor="test")
     assert "Branches that have it" in Talk().say("Do you have Nurofen?")
+
+
+@pytest.mark.parametrize("intent", sorted(MISREAD))
+def test_no_entry_answers_what_is_answered_from_a_product(intent: str) -> None:
+    message = recognise("do you have nurofen and acamol")
+    medicines = [medicine for clause in message.clauses for medicine in clause.medicines]
+    nurofen, acamol = (medicine.candidates[0] for medicine in medicines)
+    surely = coverage.Covered("T1", "Do you have Nurofen?", 1.0, is_asked=False)
+    for text in (message.text, "what should I eat with a fever, and is nurofen good for it"):
+        for named in ((nurofen,), (nurofen, acamol)):
+            frame = Frame(intent, 0.9, named)
+            assert not (answered_from_product(frame) and is_health(message, frame, text, surely))
 
 
 def test_a_question_is_answered_again_in_the_other_language() -> None:

@@ -52,16 +52,16 @@ _CLEARLY_AGAINST_SHOP: Final = 0.5
 _OF_NAMES: Final = frozenset(words("plus forte extra retard פלוס פורטה אקסטרה רטרד"))
 """Words that only end a product's name."""
 SENTENCE: Final = 6  # words
+_ENTRY_MAY_ANSWER: Final = frozenset({"same", "info", "hours", "unknown"})
+"""Intents that an entry may answer although a product is named: what two have in common, what is asked beside a name, misread hours."""
 
 
 def answered_from_product(frame: Frame) -> bool:
-    """Return whether a question is answered from the data of a product on file that its message names, whatever entries there are.
+    """Return whether a question names a product on file and no entry can answer it instead.
 
-    Then `is_health` is false of it, and nothing near is offered. An entry may say what two products have in common, or what is asked
-    beside a name.
+    `is_health` returns False for such a question in a message that names a medicine; a test compares the two.
     """
-    names = any("id" in one or "candidates" in one for one in frame.medicines)
-    return names and frame.intent not in {"same", "info", "hours", "unknown"}
+    return _is_on_file(frame) and frame.intent not in _ENTRY_MAY_ANSWER
 
 
 def is_health(message: Message, frame: Frame, text: str, covered: Covered | None) -> bool:
@@ -84,7 +84,7 @@ def is_health(message: Message, frame: Frame, text: str, covered: Covered | None
         or any(clause.has("it") for clause in message.clauses)
         or _asks_of_one(frame, message)
     )
-    if leans and any("id" in one or "candidates" in one for one in frame.medicines):
+    if leans and _is_on_file(frame):
         asks_beside = covered and covered.confidence >= _TOLD_BESIDE and _asks_beside(frame, text)
         return bool((is_told and _compares_two(frame)) or asks_beside)
     if _asks_of_one(frame, message) or (_is_name_alone(frame, text) and not is_told):
@@ -158,9 +158,14 @@ def _lists_nothing(message: Message, frame: Frame, text: str) -> bool:
 
 def _names_product(frame: Frame) -> bool:
     """Return whether a question names a product of the catalogue, or nearly: "amoxicilin" is asked back about."""
-    if any("id" in one or "candidates" in one for one in frame.medicines):
+    if _is_on_file(frame):
         return True
     return bool(catalog.misspelt({word for one in frame.medicines for word in words(str(one["query"]))}))
+
+
+def _is_on_file(frame: Frame) -> bool:
+    """Return whether a question names a product of the catalogue, or one of several that may be meant."""
+    return any("id" in one or "candidates" in one for one in frame.medicines)
 
 
 def _compares_two(frame: Frame) -> bool:
