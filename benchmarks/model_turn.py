@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
@@ -20,17 +20,19 @@ from benchmarks.measure import ratio
 from benchmarks.model_loops import KEY, MODEL, Figures, measured
 from benchmarks.model_server import MESSAGE
 
+BARE, RAW = "bare", "raw"
+ROUNDS, TURNS, WARM = 20, 5, 10
+
 TITLE = f'A turn with a language model ("{MESSAGE}"): two tool calls and an answer in 30 pieces'
 NOTES = (
     "One scripted server in a process of its own answers everybody at once. × are against the bare openai SDK's streaming",
-    "loop: medians of alternating pairs. CPU is the client process's, without the server's and PostgreSQL's. All get",
-    "the same instructions and functions; the tools of the others answer from memory.",
+    f"loop: medians of {ROUNDS} pairs of {TURNS} turns each, one right after the other, since a core's speed can change by half within",
+    "seconds. CPU is the client process's, without the server's and PostgreSQL's. All get the same instructions and",
+    "functions; the tools of the others answer from memory.",
     "Ours, answer: the loop alone, from the claimed run to the committed answer. Ours, turn: accept and claim as well.",
     "Both with guard, tools on the database, checks by sentence and of the whole, events; one conversation each. First",
     "text is the first checked sentence of ours, the first piece of the others. Identified: with a patient to hide.",
 )
-BARE, RAW = "bare", "raw"
-ROUNDS, TURNS, WARM = 5, 20, 10
 Take = Callable[[int], Figures]
 
 
@@ -58,26 +60,31 @@ def measure(own: Databases) -> list[dict[str, Any]]:
             command = [python, "-m", "benchmarks.model_loops", name, base_url, str(folder / "lesson.json")]
             takes[name] = open.enter_context(loop_apart(command))
         found = _alternated(takes)
-    return [_row(own.vendor, name, found) for name in takes] + [
+    return [_row(own.vendor, name, pairs) for name, pairs in found.items()] + [
         {"database": own.vendor, "what": f"{FRAMEWORKS[name]}: {absent}"} for name in FRAMEWORKS if absent
     ]
 
 
-def _alternated(takes: Mapping[str, Take]) -> dict[str, list[Figures]]:
-    """Take turns of each in rounds, every other round backwards."""
+def _alternated(takes: Mapping[str, Take]) -> dict[str, list[tuple[Figures, Figures]]]:
+    """Measure each loop and, right after it or before it by turns, the bare one."""
     for take in takes.values():
         take(WARM)
-    found: dict[str, list[Figures]] = {name: [] for name in takes}
+    found: dict[str, list[tuple[Figures, Figures]]] = {name: [] for name in takes}
     for place in range(ROUNDS):
-        for name in list(takes)[:: 1 if place % 2 == 0 else -1]:
-            found[name].append(takes[name](TURNS))
+        for name, take in takes.items():
+            if place % 2 == 0:
+                mine = take(TURNS)
+                found[name].append((mine, takes[BARE](TURNS)))
+            else:
+                bare = takes[BARE](TURNS)
+                found[name].append((take(TURNS), bare))
     return found
 
 
-def _row(vendor: str, name: str, found: Mapping[str, list[Figures]]) -> dict[str, Any]:
+def _row(vendor: str, name: str, pairs: Sequence[tuple[Figures, Figures]]) -> dict[str, Any]:
     row: dict[str, Any] = {"database": vendor, "what": _named(name)}
     for column, kind in (("CPU", "cpu"), ("wall", "wall"), ("first text", "text")):
-        mine, bare = ([median(getattr(one, kind)) for one in found[which]] for which in (name, BARE))
+        mine, bare = ([median(getattr(one, kind)) for one in found] for found in zip(*pairs, strict=True))
         row |= {f"{column} ms": median(mine), f"× {column}": ratio(mine, bare)}
     return row
 
