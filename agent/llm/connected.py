@@ -21,7 +21,7 @@ _clients: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[tuple[str, str
 def connected(breaker: Breaker) -> Model:
     """Return the language model with the offline model behind it, for the running event loop."""
     completions = ChatCompletions(
-        _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL).chat.completions,
+        _client(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL),
         model=settings.OPENAI_MODEL,
         breaker=breaker,
         first_token=settings.OPENAI_FIRST_TOKEN_TIMEOUT,

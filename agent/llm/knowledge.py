@@ -80,7 +80,7 @@ class PromptModel:
 
         name = (settings.OPENAI_FAST_MODEL if fast else "") or settings.OPENAI_MODEL
         completions = ChatCompletions(
-            self._client.chat.completions,
+            self._client,
             model=name,
             breaker=_breaker(settings.OPENAI_BASE_URL, name),
             first_token=min(seconds, settings.OPENAI_FIRST_TOKEN_TIMEOUT),

@@ -71,7 +71,7 @@ def _opened(seconds: float) -> Iterator[Reasoner]:
         client = client_open(settings.OPENAI_API_KEY, settings.OPENAI_BASE_URL, seconds)
         try:
             completions = ChatCompletions(
-                client.chat.completions,
+                client,
                 model=settings.OPENAI_MODEL,
                 breaker=_breaker(settings.OPENAI_BASE_URL, settings.OPENAI_MODEL),
                 first_token=min(seconds, settings.OPENAI_FIRST_TOKEN_TIMEOUT),

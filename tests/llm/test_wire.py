@@ -84,7 +84,7 @@ async def asking(
     address = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
     async with listening, client_open(KEY, address, whole) as client:
         completions = ChatCompletions(
-            client.chat.completions,
+            client,
             model=MODEL,
             breaker=Breaker("model", failures=5, seconds=30),
             first_token=first_token,
