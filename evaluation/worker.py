@@ -15,6 +15,8 @@ from typing import Final
 
 import django
 
+from pharmacy_site.lib.query_log import query_log_off
+
 MODELS: Final = {
     "offline": "agent.llm.offline.session.OfflineModel",
     "openai": "agent.llm.chosen.configured",
@@ -29,6 +31,7 @@ def main(arguments: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "pharmacy_site.settings")
     gc.disable()  # as in manage.py: what is loaded here stays
     django.setup()
+    query_log_off()  # DEBUG is on, for the demo inbox
     gc.freeze()
     gc.enable()
     if arguments[0] == "template":
