@@ -2,26 +2,34 @@
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from zlib import crc32
 
 import pytest
 from axe_playwright_python.base import AxeResults
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
-from served_site import IN_CI
+from sampling import sampled
 
 AXE = {
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     "resultTypes": ["violations"],
 }
 NARROW, WIDE = 390, 1280
-LOOKS = (
-    [("en", WIDE), ("he", NARROW), ("en", NARROW), ("he", WIDE)] if IN_CI else [("en", WIDE), ("he", NARROW)]
-)
-"""Languages and widths of the window: all in CI, and elsewhere each language and each width once."""
-in_each_look = pytest.mark.parametrize(("lang", "width"), LOOKS)
+LOOKS = [("en", WIDE), ("he", NARROW), ("en", NARROW), ("he", WIDE)]
+"""Languages and widths of the window."""
 # An icon is shown as a word until its font is loaded.
 _FONTS = "Promise.all([...document.fonts].map((font) => font.load())).then(() => true)"
+
+
+def in_each_look(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test in each language and width in CI, and elsewhere in one of them, which its name decides."""
+    looks = sampled(LOOKS, one_in=len(LOOKS), start=crc32(test.__name__.encode()))
+    mark: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize(
+        ("lang", "width"), looks
+    )
+    return mark(test)
 
 
 def check_page(page: Page, state: str, *, full_page: bool = False) -> None:

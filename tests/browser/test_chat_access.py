@@ -7,6 +7,7 @@ import pytest
 from browser.card_samples import handoff
 from browser.looking import LOOKS, NARROW, WIDE, check_page
 from playwright.sync_api import expect
+from sampling import sampled
 
 pytestmark = pytest.mark.browser
 Frame = dict[str, Any]
@@ -95,7 +96,7 @@ def _states(chat: Any, server: Any, lang: str, look: Callable[[str], None]) -> N
 @pytest.mark.parametrize(
     ("lang", "width", "options"),
     [
-        *((lang, width, {}) for lang, width in LOOKS),
+        *((lang, width, {}) for lang, width in sampled(LOOKS, one_in=len(LOOKS))),
         ("he", NARROW, {"color_scheme": "dark"}),
         ("en", WIDE, {"color_scheme": "dark"}),
         ("he", 320, {"forced_colors": "active"}),

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
-from served_site import ROOT, demo_database, free_port, fresh_tree, wait_until_served
+import pytest
+from served_site import IN_CI, ROOT, demo_database, free_port, fresh_tree, wait_until_served
 
 from pharmacy_site.lib.private_files import open_to_others
 
@@ -68,6 +69,7 @@ def test_start_prepares_an_empty_installation_for_its_owner_only_and_serves(tmp_
     assert (mode(var), mode(var / "pharmacy.sqlite3"), mode(anchors)) == (0o700, 0o600, 0o600)
 
 
+@pytest.mark.skipif(not IN_CI, reason="joins all files of the pages, for ten seconds; runs in CI")
 def test_start_without_debug_collects_the_static_files(tmp_path: Path, django_db_blocker: Any) -> None:
     with demo_database("start", tmp_path, django_db_blocker) as database:
         env = {"DATABASE_URL": database, "STATIC_ROOT": f"{tmp_path}/static", "DEBUG": "0"}
