@@ -171,8 +171,8 @@ class ChatCompletions:
         left = retries
         while True:
             try:
-                # With `chat.completions.create` the SDK would walk through all messages and functions, and make an
-                # object with checks of its own of each chunk: a tenth of the work of a whole turn.
+                # `chat.completions.create` would also walk through all messages and functions, and make an object of
+                # each chunk without checking it, which is a tenth of the work of a whole turn.
                 return await self._client.post(
                     "/chat/completions",
                     body=request,
