@@ -13,6 +13,9 @@ _ANOTHER_PRODUCT: Final = frozenset(
     "what which something anything else another other מה משהו איזה אחר אחרת".split()
 )
 
+# Not an age: "a fever medicine for children" is a list.
+_ABOUT_LEAFLET: Final = tuple(name for name in SECTIONS[1:] if name != "minimum_age")
+
 
 def joins(clause: Clause) -> bool:
     """Return whether a "with" is more than a piece of "what about" (ומה עם)."""
@@ -23,13 +26,26 @@ def joins(clause: Clause) -> bool:
     )
 
 
-def intent_of(  # noqa: C901  # to be replaced with the offline reading
+def intent_of(
     clause: Clause,
     medicines: Sequence[RememberedMedication],
     place: RememberedPlace | None,
     focus: Sequence[RememberedMedication],
 ) -> str | None:
     """Return the intent that the cues of a clause ask for, most particular first."""
+    for intent in (_of_pairs, _of_choice, _of_shop, _of_product, _of_stock, _of_rest):
+        if found := intent(clause, medicines, place, focus):
+            return found
+    return None
+
+
+def _of_pairs(
+    clause: Clause,
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
+) -> str | None:
+    """Return what is asked of two medicines together."""
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
     if several and clause.has("price"):
@@ -55,6 +71,17 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
         talked_about = clause.has("it", "both") or (focus and not clause.has("stock"))
         if joins(clause) and talked_about:
             return "interaction"
+    return None
+
+
+def _of_choice(
+    clause: Clause,
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
+) -> str | None:
+    """Return what is asked when a product is chosen: its price, insurance, restocking, equivalents."""
+    several = len(medicines) >= 2
     if clause.has("insurance"):
         return "insurance"
     if (clause.has("price") and not (clause.has("rx") and clause.has("pays"))) or (
@@ -71,6 +98,17 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
         and not _names_another_place(clause, medicines, place)
     ):
         return "equivalent"
+    return None
+
+
+def _of_shop(
+    clause: Clause,
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
+) -> str | None:
+    """Return what is asked without a product: hours, branches, an illness, a kind of product."""
+    strong_stock = clause.without("stock", "weak_stock")
     taken = (
         clause.has("dosage", "food_alcohol") and not place
     )  # "every how many hours?", "what time do I take it?"
@@ -80,14 +118,22 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
         return "branch"
     if clause.has("disease") and not medicines and not strong_stock:
         return "health"
-    about_leaflet = [
-        name for name in SECTIONS[1:] if name != "minimum_age"
-    ]  # "a fever medicine for children" is a list
-    if clause.categories and not medicines and not clause.has(*about_leaflet):
+    if clause.categories and not medicines and not clause.has(*_ABOUT_LEAFLET):
         return "list"
+    return None
+
+
+def _of_product(
+    clause: Clause,
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
+) -> str | None:
+    """Return what is asked of a product itself: prescription, leaflet, contents."""
+    strong_stock = clause.without("stock", "weak_stock")
     if asks_rx(clause):
         return "rx"
-    kind_asked = any("variant" in medicine for medicine in medicines) and not clause.has(*about_leaflet)
+    kind_asked = any("variant" in medicine for medicine in medicines) and not clause.has(*_ABOUT_LEAFLET)
     if kind_asked and (place or clause.has("stock")):
         return "stock"  # "do you have Nurofen for kids?" asks for a product, not for an age
     if clause.has(*SECTIONS) and not (strong_stock and not clause.has("leaflet", "info", *SECTIONS[3:])):
@@ -98,6 +144,17 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
         return "detail"
     if clause.has("ingredient", "pack") or (clause.has("strength", "form") and not strong_stock):
         return "detail"
+    return None
+
+
+def _of_stock(
+    clause: Clause,
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
+) -> str | None:
+    """Return whether stock is asked for, and where."""
+    strong_stock = clause.without("stock", "weak_stock")
     leans = (
         place is not None and bool(focus) and not clause.has("list", "info")
     )  # "and at your Dizengoff branch?"
@@ -118,6 +175,16 @@ def intent_of(  # noqa: C901  # to be replaced with the offline reading
         return "stock"
     if clause.has("online", "reserve") and not clause.has("info"):
         return "stock"
+    return None
+
+
+def _of_rest(
+    clause: Clause,
+    medicines: Sequence[RememberedMedication],
+    place: RememberedPlace | None,
+    focus: Sequence[RememberedMedication],
+) -> str | None:
+    """Return what weaker words ask for."""
     if clause.has("health") and not medicines:
         return "health"
     if (
