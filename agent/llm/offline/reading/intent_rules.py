@@ -1,7 +1,7 @@
 """Find the intent of a clause by its cues, and what narrows it."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from agent.answers.facts.leaflets import SECTIONS
 from agent.llm.offline.frames import SHORT
@@ -26,6 +26,15 @@ def joins(clause: Clause) -> bool:
     )
 
 
+class _Asked(NamedTuple):
+    """A clause with the medicines and the place that it names, and the medicines that are talked about."""
+
+    clause: Clause
+    medicines: Sequence[RememberedMedication]
+    place: RememberedPlace | None
+    focus: Sequence[RememberedMedication]
+
+
 def intent_of(
     clause: Clause,
     medicines: Sequence[RememberedMedication],
@@ -33,19 +42,16 @@ def intent_of(
     focus: Sequence[RememberedMedication],
 ) -> str | None:
     """Return the intent that the cues of a clause ask for, most particular first."""
+    asked = _Asked(clause, medicines, place, focus)
     for intent in (_of_pairs, _of_choice, _of_shop, _of_product, _of_stock, _of_rest):
-        if found := intent(clause, medicines, place, focus):
+        if found := intent(asked):
             return found
     return None
 
 
-def _of_pairs(
-    clause: Clause,
-    medicines: Sequence[RememberedMedication],
-    place: RememberedPlace | None,
-    focus: Sequence[RememberedMedication],
-) -> str | None:
+def _of_pairs(asked: _Asked) -> str | None:
     """Return what is asked of two medicines together."""
+    clause, medicines, place, focus = asked
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
     if several and clause.has("price"):
@@ -74,13 +80,9 @@ def _of_pairs(
     return None
 
 
-def _of_choice(
-    clause: Clause,
-    medicines: Sequence[RememberedMedication],
-    place: RememberedPlace | None,
-    focus: Sequence[RememberedMedication],
-) -> str | None:
+def _of_choice(asked: _Asked) -> str | None:
     """Return what is asked when a product is chosen: its price, insurance, restocking, equivalents."""
+    clause, medicines, place, focus = asked
     several = len(medicines) >= 2
     if clause.has("insurance"):
         return "insurance"
@@ -101,13 +103,9 @@ def _of_choice(
     return None
 
 
-def _of_shop(
-    clause: Clause,
-    medicines: Sequence[RememberedMedication],
-    place: RememberedPlace | None,
-    focus: Sequence[RememberedMedication],
-) -> str | None:
+def _of_shop(asked: _Asked) -> str | None:
     """Return what is asked without a product: hours, branches, an illness, a kind of product."""
+    clause, medicines, place, focus = asked
     strong_stock = clause.without("stock", "weak_stock")
     taken = (
         clause.has("dosage", "food_alcohol") and not place
@@ -123,13 +121,9 @@ def _of_shop(
     return None
 
 
-def _of_product(
-    clause: Clause,
-    medicines: Sequence[RememberedMedication],
-    place: RememberedPlace | None,
-    focus: Sequence[RememberedMedication],
-) -> str | None:
+def _of_product(asked: _Asked) -> str | None:
     """Return what is asked of a product itself: prescription, leaflet, contents."""
+    clause, medicines, place, focus = asked
     strong_stock = clause.without("stock", "weak_stock")
     if asks_rx(clause):
         return "rx"
@@ -147,13 +141,9 @@ def _of_product(
     return None
 
 
-def _of_stock(
-    clause: Clause,
-    medicines: Sequence[RememberedMedication],
-    place: RememberedPlace | None,
-    focus: Sequence[RememberedMedication],
-) -> str | None:
+def _of_stock(asked: _Asked) -> str | None:
     """Return whether stock is asked for, and where."""
+    clause, medicines, place, focus = asked
     strong_stock = clause.without("stock", "weak_stock")
     leans = (
         place is not None and bool(focus) and not clause.has("list", "info")
@@ -178,13 +168,9 @@ def _of_stock(
     return None
 
 
-def _of_rest(
-    clause: Clause,
-    medicines: Sequence[RememberedMedication],
-    place: RememberedPlace | None,
-    focus: Sequence[RememberedMedication],
-) -> str | None:
+def _of_rest(asked: _Asked) -> str | None:
     """Return what weaker words ask for."""
+    clause, medicines, place, focus = asked
     if clause.has("health") and not medicines:
         return "health"
     if (
