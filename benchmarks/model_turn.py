@@ -66,7 +66,7 @@ def measure(own: Databases) -> list[dict[str, Any]]:
 
 
 def _alternated(takes: Mapping[str, Take]) -> dict[str, list[tuple[Figures, Figures]]]:
-    """Measure each loop and, right after it or before it by turns, the bare one."""
+    """Measure each loop in pairs with the bare one, which comes second in every other round and first in the rest."""
     for take in takes.values():
         take(WARM)
     found: dict[str, list[tuple[Figures, Figures]]] = {name: [] for name in takes}

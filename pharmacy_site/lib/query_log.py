@@ -1,4 +1,4 @@
-"""Switch off the list of queries that Django keeps while DEBUG is on."""
+"""Stop Django from recording its queries while DEBUG is on."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 
 def query_log_off() -> None:
-    """Keep no list of queries in this process, whatever DEBUG is.
+    """Stop this process from recording its queries, whatever DEBUG is.
 
-    With the list a query on SQLite takes half as long again, since its parameters are quoted by a second query. Django has
+    While they are recorded, a query on SQLite takes half as long again, since a second one quotes its parameters. Django has
     no setting for it.
     """
     wrapper: Any = BaseDatabaseWrapper

@@ -42,7 +42,7 @@ def is_strength(clause: Clause) -> bool:
 
 
 def amount_asked_of(clause: Clause) -> Medicine | None:
-    """Return the product of "how much paracetamol is in Acamol?": the name after "in"."""
+    """Return the product whose contents are asked for: Acamol in "how much paracetamol is in Acamol?"."""
     if len(clause.medicines) < 2 or not clause.has("amount"):
         return None
     inner, outer = clause.medicines[0], clause.medicines[-1]
@@ -52,7 +52,7 @@ def amount_asked_of(clause: Clause) -> Medicine | None:
 
 
 def is_listed(clause: Clause, name: Unknown) -> bool:
-    """Return whether an unknown name is listed with a known one: "A or B", "A and B"."""
+    """Return whether "or" or "and" joins an unknown name to a known one."""
     for medicine in clause.medicines:
         first, second = (name, medicine) if name.start < medicine.start else (medicine, name)
         between = clause.words[first.end : second.start]

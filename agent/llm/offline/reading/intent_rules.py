@@ -50,7 +50,7 @@ def intent_of(
 
 
 def _of_pairs(asked: _Asked) -> str | None:
-    """Return what is asked of two medicines together."""
+    """Return the intent of a question about two medicines together, if it is one."""
     clause, medicines, place, focus = asked
     several = len(medicines) >= 2
     strong_stock = clause.without("stock", "weak_stock")
@@ -81,7 +81,7 @@ def _of_pairs(asked: _Asked) -> str | None:
 
 
 def _of_choice(asked: _Asked) -> str | None:
-    """Return what is asked when a product is chosen: its price, insurance, restocking, equivalents."""
+    """Return the intent of a question about price, insurance, restocking or equivalents, if it is one."""
     clause, medicines, place, focus = asked
     several = len(medicines) >= 2
     if clause.has("insurance"):
@@ -104,7 +104,7 @@ def _of_choice(asked: _Asked) -> str | None:
 
 
 def _of_shop(asked: _Asked) -> str | None:
-    """Return what is asked without a product: hours, branches, an illness, a kind of product."""
+    """Return the intent of a question about hours, branches, an illness or a kind of product, if it is one."""
     clause, medicines, place, focus = asked
     strong_stock = clause.without("stock", "weak_stock")
     taken = (
@@ -122,7 +122,7 @@ def _of_shop(asked: _Asked) -> str | None:
 
 
 def _of_product(asked: _Asked) -> str | None:
-    """Return what is asked of a product itself: prescription, leaflet, contents."""
+    """Return the intent of a question about a product's prescription, leaflet or contents, if it is one."""
     clause, medicines, place, focus = asked
     strong_stock = clause.without("stock", "weak_stock")
     if asks_rx(clause):
@@ -142,7 +142,7 @@ def _of_product(asked: _Asked) -> str | None:
 
 
 def _of_stock(asked: _Asked) -> str | None:
-    """Return whether stock is asked for, and where."""
+    """Return the intent of a question about stock and where it is, if it is one."""
     clause, medicines, place, focus = asked
     strong_stock = clause.without("stock", "weak_stock")
     leans = (
@@ -169,7 +169,7 @@ def _of_stock(asked: _Asked) -> str | None:
 
 
 def _of_rest(asked: _Asked) -> str | None:
-    """Return what weaker words ask for."""
+    """Return the intent that weaker cues point to, if there are any."""
     clause, medicines, place, focus = asked
     if clause.has("health") and not medicines:
         return "health"

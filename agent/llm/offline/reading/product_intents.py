@@ -49,7 +49,7 @@ def product_frame(
 
 
 class _Question:
-    """A clause about products, stock or branches while it is read: each step gives the frame, or leaves it to the next one."""
+    """Reads one clause about products, stock or branches: each step returns the frame, or None to let the next step try."""
 
     def __init__(
         self, clause: Clause, state: Mapping[str, Any], focus: list[Any], before: Sequence[Frame]
@@ -70,7 +70,7 @@ class _Question:
         self.about_branch = False
 
     def among_shown(self) -> Frame | None:
-        """Read "which of them?", and set the branch that is pointed at."""
+        """Read "which of them?"; otherwise set the branch that is pointed at ("the first one")."""
         if not self.medicines and len(self.shown) > 1 and self.clause.has("which_of"):
             if self.place:
                 return Frame("list_at", 0.9, tuple(self.shown), self.place, details=self.details)
@@ -82,7 +82,7 @@ class _Question:
         return None
 
     def of_another_kind(self) -> Frame | None:
-        """Read a strength or a kind of what was talked about, and set the products that a position names."""
+        """Read another strength or kind of the product talked about; otherwise set products named by position ("the second")."""
         clause, focus = self.clause, self.focus
         if self.medicines:
             return None
@@ -141,7 +141,7 @@ class _Question:
         return None
 
     def of_unknown_words(self) -> Frame | None:
-        """Take words that nothing explains for a product's name, unless the clause is about something else."""
+        """Treat unexplained words as a product's name, unless the clause is about something else."""
         clause = self.clause
         self.about_branch = self._is_about_branch()
         if self._names_unknown():
@@ -179,7 +179,7 @@ class _Question:
         )
 
     def _names_unknown(self) -> bool:
-        """Return whether the words that nothing explains are a product's name."""
+        """Return whether the unexplained words are a product's name."""
         clause, focus = self.clause, self.focus
         if self.medicines or not clause.unknown or clause.categories or self.about_branch:
             return False
@@ -246,7 +246,7 @@ class _Question:
         return Frame(self.intent, 0.9, medicines=self.medicines, place=self.place, details=self.details)
 
     def of_branches(self) -> Frame | None:
-        """Set the medicines that are meant without being named, and read what is about branches alone."""
+        """Set the medicines that are meant but not named, and read questions about branches alone."""
         clause = self.clause
         if self.intent in ("interaction", "same") and len(self.medicines) == 1:
             named = self.medicines[0]
