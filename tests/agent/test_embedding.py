@@ -7,6 +7,7 @@ import pytest
 from django.core.cache import cache
 from django.utils import timezone
 from pytest_django import Settings
+from random_text import without_random
 from talking import Talk
 
 from agent.chat import protocol
@@ -370,7 +371,7 @@ def test_on_another_site_a_date_of_birth_is_neither_asked_nor_compared_and_stays
         assert not {"Metformin", "מטפורמין"} & set(answer["text"].split())
         assert "your date of birth:" not in answer["text"] and "נא לכתוב את תאריך הלידה" not in answer["text"]
     stored = list(Event.objects.filter(conversation=talk.conversation).values_list("payload", flat=True))
-    assert "1978" not in str(stored)
+    assert "1978" not in without_random(str(stored))
     assert not Challenge.objects.exists() and talk.conversation.patient is None
 
 
